@@ -7,9 +7,9 @@
 
 namespace cli {
 
-/// Prints `--name TYPE   description (default: value)`. CLI11 prints the default, the checks and the other options that
-/// an option needs or excludes between the name and the description, which pushes most descriptions into a second line.
-/// The message of a refusal names checks and needed options.
+/// Prints `--name TYPE   description (default: value)`. CLI11 itself would print more before the description: the
+/// default, the checks, and the options that an option needs or excludes. That text would push most descriptions into a
+/// second line. It is not needed, because the error message for an invalid option names its checks and needed options.
 class help_format : public CLI::Formatter {
 public:
     help_format() { column_width(37); }

@@ -1,5 +1,5 @@
-// A log-linear histogram of durations, after the idea of G. Tene's HdrHistogram: every power of two is divided into
-// equal buckets, so that the relative error is bounded over the whole range.
+// A log-linear histogram of durations, like G. Tene's HdrHistogram: every power of two is divided into equal buckets,
+// so that the relative error is bounded over the whole range.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace cli {
 
-/// Counts durations of 0 ns up to 18 minutes within 1.6 %; longer ones count as the longest. The maximum is exact.
-/// Thread safety: not thread-safe; each worker has its own histogram, and they are merged.
+/// Counts durations of up to 18 minutes, with an error of at most 1.6 %. A longer duration counts as 18 minutes. The
+/// maximum is exact. Not thread-safe: each worker has its own histogram, and `merge` adds one histogram to another.
 class histogram {
 public:
     void add(std::uint64_t nanoseconds) noexcept {
@@ -26,8 +26,8 @@ public:
         max_ = std::max(max_, other.max_);
     }
 
-    /// Returns the smallest duration, in nanoseconds, that is at least as long as a fraction q in (0, 1] of all; 0 if
-    /// the histogram is empty.
+    /// Returns the smallest duration, in nanoseconds, that is at least as long as a fraction q in (0, 1] of all
+    /// durations. Returns 0 if the histogram is empty.
     [[nodiscard]] std::uint64_t percentile(double q) const noexcept {
         if (total_ == 0) return 0;
         const auto rank = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(q * static_cast<double>(total_) + 0.5));

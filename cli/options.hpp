@@ -22,8 +22,8 @@
 
 namespace cli {
 
-/// Parses the command line. Returns the text to print if the user asked for help. `where` says where the options are
-/// listed.
+/// Parses the command line. Returns the text to print if the user asked for help. An error message ends with `where`,
+/// which tells the user where the options are listed.
 /// @throws command_line_error
 inline std::optional<help_text> parse(CLI::App& app, int argc, const char* const* argv, std::string_view where) {
     try {
@@ -49,7 +49,7 @@ std::optional<Number> number_in(std::string_view from) {
     return n;
 }
 
-/// Checks an option's text before it is converted. "nan" is outside of every range.
+/// Checks an option's text before it is converted. Rejects "nan", which is outside of every range.
 template <class Number>
 CLI::Validator within(Number low, Number high, std::string_view what) {
     const auto check = [=, what = std::string{what}](const std::string& given) {
@@ -70,7 +70,8 @@ inline CLI::Validator one_of(const std::vector<std::string>& names) {
     return CLI::Validator{check, "", "one of"};
 }
 
-/// Converts the name of an enumeration's value to its number. For `transform`, which calls this twice.
+/// Converts the name of an enumeration's value to its number. Accepts such a number, too, because `transform` calls
+/// the validator a second time with its result.
 template <class Enumeration>
 CLI::Validator choice(const std::map<std::string, Enumeration>& of) {
     std::map<std::string, std::string> numbers;
@@ -98,7 +99,7 @@ std::vector<std::string> names_of(const Descriptions& described) {
     return names;
 }
 
-/// Return the names, the default one first.
+/// Return the names of all algorithms or policies; the default is the first.
 inline std::vector<std::string> algorithm_names() { return names_of(tutti::available_algorithms()); }
 inline std::vector<std::string> policy_names() { return names_of(tutti::available_policies()); }
 

@@ -12,7 +12,7 @@
 
 namespace cli {
 
-/// Opened before the work starts, so that an unwritable path is reported at once.
+/// A file that is opened before the work starts, so that an unwritable path is reported at once.
 class output_file {
 public:
     /// With an empty path, there is no file and nothing is written. @throws command_line_error
@@ -23,7 +23,7 @@ public:
     }
 
     [[nodiscard]] bool is_open() const noexcept { return file_ != nullptr; }
-    /// REQUIRES: wanted. @throws std::runtime_error
+    /// REQUIRES: is_open(). @throws std::runtime_error
     void write(const std::string& text) {
         if (std::fputs(text.c_str(), file_.get()) < 0 || std::fflush(file_.get()) != 0) throw std::runtime_error{why()};
     }

@@ -30,9 +30,9 @@ int bound_to(const Address& a, std::size_t size) {
 
 }  // namespace detail
 
-/// Returns an unused TCP port of 127.0.0.1 outside of the range that the kernel assigns itself. So the port is still
-/// free when the program listens. Until this process ends, no other call returns the same port, here or in another
-/// process. Throws std::runtime_error.
+/// Returns an unused TCP port of 127.0.0.1. The port is outside of the range from which the kernel assigns ports by
+/// itself, so it is still free when the program listens. Until this process ends, no other call in any process returns
+/// the same port. Throws std::runtime_error.
 inline int free_port() {
     int low = 0, high = -1;
     std::ifstream{"/proc/sys/net/ipv4/ip_local_port_range"} >> low >> high;
@@ -41,7 +41,7 @@ inline int free_port() {
     for (unsigned i = 0; i < count; ++i) {
         const int port = static_cast<int>(first + (begin % count + i) % count);
         if (port >= low && port <= high) continue;
-        sockaddr_un reserved{};  // an abstract name, which ends with the process
+        sockaddr_un reserved{};  // an abstract name, which is free again once the process ends
         reserved.sun_family = AF_UNIX;
         const int length = std::snprintf(reserved.sun_path + 1, sizeof reserved.sun_path - 1, "tutti-port-%d", port);
         const int mine = detail::bound_to(reserved, offsetof(sockaddr_un, sun_path) + 1 + std::size_t(length));

@@ -21,7 +21,7 @@
 
 namespace cli {
 
-/// `shutdown_timed_out`: a server was asked to end, and its time limit (--shutdown-timeout) passed before all was done.
+/// `shutdown_timed_out`: a server was asked to end, and had not finished its work when --shutdown-timeout had passed.
 enum exit_status : int { success = 0, failed = 1, bad_usage = 2, shutdown_timed_out = 3 };
 
 /// Says in one line why the command line is invalid, and what to do instead.
@@ -36,8 +36,8 @@ struct help_text {
 };
 
 /// Opens /dev/null for each closed standard descriptor. The system gives a new file or socket the lowest free number.
-/// Without this function, a socket could get the number of a closed standard descriptor, and the program's output with
-/// it. A descriptor that a library has opened before main stays the library's.
+/// Without this function, a socket could get the number of a closed standard descriptor, and would then receive the
+/// program's output. If a library has opened such a descriptor before main, the descriptor is left alone.
 inline void reserve_standard_descriptors() noexcept {
     int held = ::open("/dev/null", O_RDWR);
     while (held >= STDIN_FILENO && held <= STDERR_FILENO) held = ::dup(held);
@@ -60,13 +60,13 @@ inline void print_final_message(std::string_view text) noexcept {
     }
 }
 
-/// The body of a main. `parse()` returns a variant of help_text and the runnable commands. `run(wanted)` runs the
-/// command and returns the exit status. `spare` says what to reduce when memory runs out. Output that cannot be printed
-/// is a failure, too.
+/// The body of a program's `main`. `parse()` returns a variant: help_text, or a command that can be run. `run(wanted)`
+/// runs the command and returns the exit status. `spare` tells the user what to reduce if memory runs out. If output
+/// cannot be printed, the program fails, too.
 template <class Parse, class Run>
 int run_program(std::string_view name, std::string_view spare, Parse&& parse, Run&& run) {
     const auto end = [name](exit_status status, std::string_view why) {
-        // A library of the same name begins its messages with this name.
+        // Messages of a library with the program's name already begin with that name.
         if (why.starts_with(name) && why.substr(name.size()).starts_with(": ")) why.remove_prefix(name.size() + 2);
         print_final_message(fmt::format("{}: {}\n", name, why));
         return static_cast<int>(status);

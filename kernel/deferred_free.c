@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cleans up after threads that ended without unregistering. The scheduler's notifier learns of the end under the run
- * queue's lock, where it may neither wake a task nor sleep. So an interrupt and then a work queue release what the
- * thread held.
+ * Cleans up after threads that ended without unregistering. The scheduler's notifier finds the end of a thread under
+ * the run queue's lock, where it may neither wake a task nor sleep. So what the thread held is released later, by an
+ * interrupt and then a work queue.
  */
 #include <linux/irq_work.h>
 #include <linux/module.h>
@@ -18,7 +18,7 @@ static void free_deferred(struct work_struct *unused)
 
 	llist_for_each_entry_safe(c, next, llist_del_all(&deferred_list), node) {
 		c->release(c);
-		/* tutti_flush_deferred(), at the module's end, waits for this work. */
+		/* tutti_flush_deferred(), which runs when the module is unloaded, waits for this work. */
 		module_put(THIS_MODULE);
 	}
 }
@@ -38,8 +38,8 @@ void tutti_defer_free(struct tutti_deferred *deferred)
 
 void tutti_flush_deferred(void)
 {
-	/* A notifier that has reported its thread's end has also queued the release: both happen with interrupts
-	 * off. */
+	/* If a notifier has reported the end of its thread, it has also queued the release, because it does both with
+	 * interrupts off. */
 	synchronize_rcu();
 	irq_work_sync(&irq_work);
 	flush_work(&free_work);

@@ -4,10 +4,10 @@
  * time when the transaction ends ("slice extension" of Maldonado et al., "Kernel-Assisted Scheduling and
  * Deadline Support for Software Transactional Memory", 5).
  *
- * The timer's interrupt requests the thread's processor (TIF_NEED_RESCHED), and the thread leaves it when it returns
- * to user mode. In between, at the end of the interrupt, the kernel has a tracepoint. This module's probe there
- * cancels the request and starts a timer that repeats the request. If the transaction ends earlier, the thread
- * itself repeats the request: `waiters` makes it call TUTTI_WAKE_WAITERS.
+ * The timer's interrupt requests the thread's processor (TIF_NEED_RESCHED), and the thread leaves the processor when it
+ * returns to user mode. Before that, at the end of the interrupt, the kernel passes a tracepoint. This module's probe
+ * at the tracepoint cancels the request and starts a timer that repeats the request. If the transaction ends earlier,
+ * the thread itself repeats the request: `waiters` makes it call TUTTI_WAKE_WAITERS.
  *
  * The probe cannot know which task requests the processor. Usually the scheduler's tick requests it for a thread of the
  * same class. But the interrupt may have woken a real-time thread, which then waits, too. So the extension is short:
@@ -28,7 +28,7 @@
 
 static struct tracepoint *end_of_timer_interrupt;
 
-/* Requests the calling thread's processor; the thread leaves the processor as soon as possible. */
+/* Requests the calling thread's processor, so that the thread leaves the processor as soon as possible. */
 static void request_reschedule(void)
 {
 	set_tsk_need_resched(current);

@@ -50,7 +50,7 @@ static struct tutti_member *own_member(struct tutti_file *file)
 	return m;
 }
 
-/* The transaction that a loser waits for. Read once, because the program may change its entry at any time. */
+/* The transaction for which a loser waits. Read only once, because the program may change its entry at any time. */
 struct wait_target {
 	unsigned int number, generation;
 	u64 awaited;
@@ -82,9 +82,9 @@ static void do_nothing(void *unused)
 }
 
 /*
- * Ensures that either the winner sees that it has waiters, or the caller sees that the winner's transaction has
- * ended. If the winner does not run when its processor is read, it has passed, or will pass, the barrier of
- * on_sched_in. After that barrier it sees `waiters`.
+ * Ensures that either the winner sees that it has waiters, or the caller sees that the winner's transaction has ended.
+ * If the winner does not run when its processor is read, the winner passes the barrier of on_sched_in before it runs
+ * again. After that barrier, the winner sees `waiters`.
  */
 static void announce_waiter(struct tutti_file *file, unsigned int number)
 {
@@ -99,7 +99,8 @@ static void announce_waiter(struct tutti_file *file, unsigned int number)
 	if (winner)
 		cpu = READ_ONCE(winner->cpu);
 	rcu_read_unlock();
-	/* The interrupt is a barrier on that processor. A processor that went offline has switched tasks before. */
+	/* The interrupt is a barrier on that processor. A processor that has gone offline has switched tasks before, so
+	 * it has passed a barrier, too. */
 	if (cpu >= 0 && cpu != smp_processor_id())
 		smp_call_function_single(cpu, do_nothing, NULL, 1);
 	preempt_enable();
@@ -130,9 +131,11 @@ long tutti_await(struct tutti_file *file, u64 max_ns)
 		return result;
 	end = end_of_wait(m, max_ns);
 	for (;;) {
-		/* This comes first: TUTTI_WAKE_WAITERS clears `waiters` and then wakes all that are queued. */
+		/* The loser is queued first, because TUTTI_WAKE_WAITERS clears `waiters` and then wakes all queued
+		 * threads. */
 		prepare_to_wait(&file->queues[wait_target.number], &wait, TASK_INTERRUPTIBLE);
-		/* Usually true after a wake-up. Then the winner's processor need not be interrupted. */
+		/* The condition is usually true after a wake-up, so that the winner's processor need not be
+		 * interrupted. */
 		if (is_over(file, &wait_target))
 			break;
 		announce_waiter(file, wait_target.number);
@@ -157,8 +160,8 @@ static void restore_weight(struct tutti_member *m)
 {
 	m->defers_to = 0;
 	WRITE_ONCE(m->entry->deferring, 0);
-	/* A nice value that another thread has set stays. No lock protects this check, so a change at this very
-	 * moment is lost. */
+	/* A nice value that another thread has set remains in effect. No lock protects this check, so a change at this
+	 * very moment is lost. */
 	if (data_race(task_nice(m->task)) == m->lowered_to)
 		set_user_nice(m->task, m->nice);
 }
@@ -260,8 +263,8 @@ long tutti_wake_waiters(struct tutti_file *file)
 
 	if (!m)
 		return -ESRCH;
-	/* Cleared before the queue is read: a loser that comes later sets it again, and then finds that `running`
-	 * has changed. */
+	/* `waiters` is cleared before the queue is read: a loser that comes later sets `waiters` again, and then finds
+	 * that `running` has changed. */
 	WRITE_ONCE(m->entry->waiters, 0);
 	smp_mb();	/* pairs with the queue's lock in prepare_to_wait */
 	wake_losers(file, m->number);
@@ -269,7 +272,7 @@ long tutti_wake_waiters(struct tutti_file *file)
 	return 0;
 }
 
-/* Removes the member from the file's table, so that its waiters find that it has gone. REQUIRES: file->lock. */
+/* Removes the member from the file's table, so that its waiters find that it has ended. REQUIRES: file->lock. */
 static void clear_entry(struct tutti_member *m)
 {
 	struct tutti_file *file = m->file;
@@ -282,7 +285,7 @@ static void clear_entry(struct tutti_member *m)
 	WRITE_ONCE(m->entry->waiters, 0);
 }
 
-/* Ends a member that its task no longer holds. The caller drops the module's reference. */
+/* Ends a member to which its task no longer has a reference. The caller drops the reference to the module. */
 static void end_member(struct tutti_member *m)
 {
 	struct tutti_file *file = m->file;
@@ -291,7 +294,7 @@ static void end_member(struct tutti_member *m)
 	clear_entry(m);
 	mutex_unlock(&file->lock);
 	wake_losers(file, m->number);
-	/* Called without the file's lock, which the work takes. */
+	/* Called without the file's lock, because the work acquires that lock. */
 	cancel_delayed_work_sync(&m->weight_timeout);
 	hrtimer_cancel(&m->extension);
 	put_task_struct(m->task);

@@ -45,7 +45,8 @@ static bool in_ranges(const struct tutti_file *file, unsigned long ip)
 	return false;
 }
 
-/* A redirection would hide from the kernel that such a section was interrupted and has to be aborted. */
+/* Returns true inside a restartable sequence, or if its data cannot be read. A redirection there would hide from the
+ * kernel that the sequence was interrupted and has to be aborted. */
 static bool in_rseq_section(unsigned long ip)
 {
 #ifdef CONFIG_RSEQ
@@ -72,7 +73,8 @@ static bool in_rseq_section(unsigned long ip)
 #endif
 }
 
-/* The handler's `ret` would not match the addresses on a shadow stack. */
+/* With a shadow stack, a thread cannot be redirected, because the handler's `ret` would not match the addresses on the
+ * shadow stack. */
 static bool has_shadow_stack(void)
 {
 #ifdef CONFIG_X86_USER_SHADOW_STACK
@@ -82,7 +84,7 @@ static bool has_shadow_stack(void)
 #endif
 }
 
-/* Checks everything except the room on the stack. */
+/* Checks whether the thread may be redirected, except for the room on its stack. */
 static bool may_redirect(const struct tutti_thread *t, const struct pt_regs *regs)
 {
 	const struct tutti_tick_entry *e = t->entry;
@@ -125,7 +127,8 @@ static void defer_tick(struct tutti_thread *t)
 	u8 one = 1;
 
 	tutti_count(t->entry->deferred);
-	/* The page may not be present. The thread will be interrupted again in any case. */
+	/* The copy may fail because the page is not present. That does no harm: the thread will be interrupted again in
+	 * any case. */
 	if (at && copy_to_user_nofault((void __user *)(unsigned long)at, &one, sizeof(one)))
 		at = 0;
 	if (t->how.period_ns || hrtimer_active(&t->timer))
@@ -134,8 +137,8 @@ static void defer_tick(struct tutti_thread *t)
 	t->pause_ns = min(2 * t->pause_ns, t->how.max_pause_ns);
 }
 
-/* The program is still the one that opened the device. exec changes the program in the middle of a turn on the
- * processor. */
+/* Checks that the thread still runs the program that opened the device: exec may change the program in the middle of a
+ * turn on the processor. */
 static bool is_same_program(const struct tutti_thread *t)
 {
 	return current->mm == t->file->mm && !READ_ONCE(t->file->closed);
@@ -159,7 +162,7 @@ static void on_return(struct user_return_notifier *n)
 		hrtimer_try_to_cancel(&t->timer);
 }
 
-/* Only the interrupt matters: the return from it checks `wanted`. */
+/* The interrupt itself does nothing. Only the return from it matters, because the thread then checks `wanted`. */
 static enum hrtimer_restart on_timer(struct hrtimer *timer)
 {
 	struct tutti_thread *t = container_of(timer, struct tutti_thread, timer);
@@ -340,7 +343,7 @@ int tutti_kick(struct tutti_file *file, unsigned long number)
 	if (number >= TUTTI_THREADS)
 		return -EINVAL;
 	number = array_index_nospec(number, TUTTI_THREADS);
-	/* Also keeps the processor from going offline. */
+	/* The lock also keeps the processor from going offline. */
 	preempt_disable();
 	rcu_read_lock();
 	t = rcu_dereference(file->slots[number]);

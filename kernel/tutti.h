@@ -5,8 +5,8 @@
  * Ownership:
  *
  *	file	is held by the open file, by each thread and by each member
- *	thread	is a thread that has registered for ticks. It is held by its task, whose list of preempt notifiers it is
- *		on, until the task unregisters or dies
+ *	thread	is a thread that has registered for ticks. Its task holds it in the task's list of preempt notifiers,
+ *		until the task unregisters or dies
  *	member	is a thread that has registered for transactions, and is held in the same way
  *	module	is held by open files, and by threads and members, which may outlive the files
  *
@@ -28,7 +28,7 @@
 
 #include "uapi.h"
 
-/* The timer sends signals, which may sleep on RT. */
+/* The timer sends signals, and sending a signal may sleep on a real-time kernel. */
 #if defined(CONFIG_PREEMPT_RT)
 #error "tutti does not support PREEMPT_RT"
 #endif
@@ -39,11 +39,10 @@
 struct tutti_thread;
 struct tutti_member;
 
-/* A count in a page that the program may write at any time. */
+/* Increases a count in a page that the program may write at any time. */
 #define tutti_count(in_page) WRITE_ONCE(in_page, READ_ONCE(in_page) + 1)
 
-/* Names what a dead thread still holds. Releasing it may sleep, but the code that notices the thread's end must not
- * sleep. */
+/* What a dead thread still holds. Its release may sleep, but the code that notices the thread's end must not sleep. */
 struct tutti_deferred {
 	struct llist_node node;
 	void (*release)(struct tutti_deferred *deferred);	/* may sleep; then drops the module's reference */
@@ -51,8 +50,8 @@ struct tutti_deferred {
 
 struct tutti_file {
 	struct kref ref;
-	/* A reference, so that no other program gets this address. exec in a thread of this program counts as
-	 * another program. */
+	/* The program's memory. The reference to it ensures that no other program gets this address. After exec, a
+	 * thread counts as part of another program. */
 	struct mm_struct *mm;
 	struct tutti_tick_entry *entries;
 	bool closed;
@@ -70,12 +69,12 @@ struct tutti_file {
 
 struct tutti_thread {
 	struct preempt_notifier scheduled;
-	struct user_return_notifier returns;	/* linked while the task is on a processor */
+	struct user_return_notifier returns;	/* linked while the task runs on a processor */
 	bool linked;
-	int cpu;				/* where the thread runs; -1: not running */
+	int cpu;				/* the processor on which the thread runs; -1: not running */
 	struct hrtimer timer;
 	u64 pause_ns;				/* pause before the next try */
-	bool stack_full;			/* the stack has no room for the tick, which could not redirect */
+	bool stack_full;			/* the tick could not redirect, because the stack has no room for it */
 	struct tutti_tick_register how;
 	struct task_struct *task;		/* a reference, so that no other task is mistaken for this one */
 	struct tutti_file *file;
@@ -86,7 +85,7 @@ struct tutti_thread {
 
 struct tutti_member {
 	struct preempt_notifier scheduled;
-	int cpu;				/* where the thread runs; -1: not running */
+	int cpu;				/* the processor on which the thread runs; -1: not running */
 	struct task_struct *task;		/* a reference, so that no other task is mistaken for this one */
 	struct tutti_file *file;
 	struct tutti_transaction *entry;
@@ -114,19 +113,20 @@ void tutti_return_extension(struct tutti_member *m);
 /* The thread leaves its processor. REQUIRES: interrupts are off, or its notifier is no longer linked. */
 void tutti_end_turn(struct tutti_member *m);
 
-/* ticks.c. All functions except tutti_kick act on the calling thread. REQUIRES: file->lock is held, except for
- * tutti_kick. */
+/* ticks.c. All functions except tutti_kick act on the calling thread and REQUIRE that file->lock is held. */
 int tutti_tick_register(struct tutti_file *file, struct tutti_tick_register *how);
 int tutti_tick_unregister(struct tutti_file *file);
 int tutti_kick(struct tutti_file *file, unsigned long number);
 
 /* deferred_free.c. The scheduler's notifier calls this for a task that has ended. */
 void tutti_defer_free(struct tutti_deferred *deferred);
-/* Waits for the deferred releases. REQUIRES: no thread is left. The release for the last one may still be running. */
+/* Waits for the deferred releases. REQUIRES: no registered thread is left; the release for the last thread may still be
+ * running. */
 void tutti_flush_deferred(void);
 /*
- * Returns how many notifiers of that kind the calling thread has. Each device at which the thread is registered costs
- * time at each context switch, with interrupts off. Some may belong to programs that the thread ran before exec.
+ * Returns how many notifiers of that kind the calling thread has. The number must be limited, because each notifier
+ * costs time at each context switch, with interrupts off. Some notifiers may belong to programs that the thread ran
+ * before exec.
  */
 unsigned int tutti_notifiers(const struct preempt_ops *ops);
 

@@ -13,20 +13,20 @@
  *	rip	the handler
  *
  * The interrupted rip is on top of the stack. The handler restores all other registers; then `ret $128` returns to
- * the interrupted code. If a tick finds a thread that must not be interrupted, the module sets the thread's
+ * the interrupted code. If a tick arrives while the thread must not be interrupted, the module sets the thread's
  * PENDING_TICK and tries again later.
  *
  * --- Serialization. Each thread that runs transactions registers for this. Without a system call, it writes into its
  * entry which transaction it runs. The loser of a conflict waits until the winner's entry says that the transaction has
- * ended. Until then it either sleeps in the kernel (TUTTI_AWAIT) or runs at a lower weight (TUTTI_DEFER). The loser
- * pays the cost of its wake-up: the winner makes a system call only if `waiters` says that it has waiters.
+ * ended. Until then, the loser either sleeps in the kernel (TUTTI_AWAIT) or runs at a lower weight (TUTTI_DEFER). The
+ * loser pays the cost of its wake-up: the winner makes a system call only if `waiters` says that it has waiters.
  *
  *	winner:	running = 0 -> [compiler fence] -> waiters? TUTTI_WAKE_WAITERS
  *	loser:	queues up -> waiters = 1 -> interrupts the winner's processor -> `running` unchanged? Sleeps.
  *
- * The winner has no fence of its own: the loser's interrupt is the fence of both. So either the loser finds that the
- * transaction has ended, or the winner finds that it has waiters. If the winner does not run, a context switch is
- * its fence. A winner that exits, or that a signal ends, also wakes its waiters, even if its entry is unchanged.
+ * The winner has no fence of its own, because the loser's interrupt is the fence of both. So either the loser finds
+ * that the transaction has ended, or the winner finds that it has waiters. If the winner does not run, a context switch
+ * is its fence. A winner that exits or is ended by a signal also wakes its waiters, even if its entry is unchanged.
  *
  * If the kernel wants the processor of a thread inside a transaction, at `extend_from_ns` or later, then the thread
  * keeps the processor for up to TUTTI_TURN_EXTENSION_NS. The thread leaves earlier if it calls TUTTI_WAKE_WAITERS,
@@ -49,7 +49,7 @@
 /* The module refuses shorter times. */
 #define TUTTI_MIN_PERIOD_NS 10000
 #define TUTTI_MAX_PERIOD_NS 1000000000
-/* The maximum time for which a winner can block its losers, whatever it does. The module refuses longer times. */
+/* The maximum time for which a winner can block its losers, whatever it does. The module rejects longer times. */
 #define TUTTI_MAX_WAIT_NS 100000000
 /* A thread whose turn ends inside a transaction keeps its processor for this long, once a turn. */
 #define TUTTI_TURN_EXTENSION_NS 50000
@@ -84,13 +84,13 @@ struct tutti_tick_entry {
 struct tutti_transaction {
 	/* Written by the thread: */
 	__u64 running;		/* the number of one transaction, for all its attempts; 0: the thread runs no transaction */
-	__u64 awaited;		/* before TUTTI_AWAIT and TUTTI_DEFER: `running` as read from entry `awaits`; afterwards 0 */
+	__u64 awaited;		/* for TUTTI_AWAIT and TUTTI_DEFER: `running`, read from entry `awaits`; afterwards 0 */
 	__u32 awaits;
 	__s32 priority;		/* of the transaction; only monitoring tools read this, not the module */
 	__u64 deadline_ns;	/* CLOCK_MONOTONIC: TUTTI_AWAIT ends at this time; 0: no deadline */
-	__u64 extend_from_ns;	/* CLOCK_MONOTONIC: the turn may be extended from then on; 0: from its start */
+	__u64 extend_from_ns;	/* CLOCK_MONOTONIC: the turn may be extended from this time on; 0: from its start */
 	/* Written by the module, which also clears it in TUTTI_WAKE_WAITERS: */
-	__u32 waiters;		/* threads may wait for the end of `running`, or for the thread's processor */
+	__u32 waiters;		/* not 0: threads may wait for the end of `running`, or for the thread's processor */
 	/* Written by the module: */
 	__u32 deferring;	/* the thread runs at a lower weight */
 	__u32 slept;		/* count: calls of TUTTI_AWAIT that slept */
@@ -144,18 +144,18 @@ struct tutti_tick_register {
  */
 #define TUTTI_AWAIT _IO('T', 7)
 /*
- * Takes the arguments of TUTTI_AWAIT, but does not sleep: the thread runs at a lower weight until then. A thread
- * that defers to several transactions does so until all of them have ended; the last call sets the time limit.
- * Returns 1 if the thread now runs at the lower weight. Returns 0 if the transaction has ended or the thread is
- * neither SCHED_OTHER nor SCHED_BATCH.
+ * Takes the arguments of TUTTI_AWAIT, but does not sleep: the thread runs at a lower weight until TUTTI_AWAIT would
+ * return. A thread that defers to several transactions does so until all of them have ended; the last call sets the
+ * time limit. Returns 1 if the thread now runs at the lower weight. Returns 0 if the transaction has ended or the
+ * thread is neither SCHED_OTHER nor SCHED_BATCH.
  */
 #define TUTTI_DEFER _IO('T', 8)
-/* Ends the lower weight at once. A nice value that others have set meanwhile stays. */
+/* Ends the lower weight at once. A nice value that others have set meanwhile remains in effect. */
 #define TUTTI_RESUME _IO('T', 9)
 /*
- * The thread calls this after it has cleared `running`, if `waiters` is not 0. Wakes the waiting threads and ends
- * the lower weight of those that defer to the caller. If the thread's turn was extended for its transaction, it
- * yields the processor.
+ * The thread calls this after it has cleared `running`, if `waiters` is not 0. Wakes the waiting threads and ends the
+ * lower weight of the threads that defer to the caller. If the caller's turn was extended for its transaction, the
+ * caller yields the processor.
  */
 #define TUTTI_WAKE_WAITERS _IO('T', 10)
 

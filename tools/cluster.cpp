@@ -33,7 +33,8 @@ std::string duration_text(std::uint64_t ms) {
     return fmt::format("{}:{:02} h", s / 3600, s / 60 % 60);
 }
 
-/// Describes the other nodes as this node sees them: `all`, or the number of nodes in each bad state.
+/// Describes the state of the other nodes according to this node: `all` if all are connected, or the number of nodes in
+/// each bad state.
 std::string peers_text(const node_status& f) {
     const auto count = [&f](peer_state s) { return std::ranges::count(f.peers, s, &peer_status::state); };
     std::string text;
@@ -43,7 +44,8 @@ std::string peers_text(const node_status& f) {
     return text.empty() ? "all" : text;
 }
 
-/// Number and address of a row. All addresses have the width of the longest one, or of the heading.
+/// The first columns of each row: number and address of the node. All addresses have the width of the longest address,
+/// or of the heading.
 class row_prefixes {
 public:
     explicit row_prefixes(const answers& of) : of_{of} {
@@ -60,7 +62,7 @@ private:
     std::size_t width_ = 20;
 };
 
-/// Returns why attempts of each node were rolled back. Nodes without roll-backs are left out.
+/// Returns the reasons for the roll-backs of each node. Nodes without roll-backs are omitted.
 std::string reasons_of(const answers& of) {
     std::string text;
     for (std::size_t i = 0; i < of.size(); ++i) {
@@ -75,7 +77,7 @@ std::string reasons_of(const answers& of) {
     return text;
 }
 
-/// Describes the contention at each node. Nodes without contention are left out.
+/// Describes the contention at each node. Nodes without contention are omitted.
 std::string contention_of(const answers& of) {
     std::string text;
     for (std::size_t i = 0; i < of.size(); ++i) {
@@ -88,7 +90,7 @@ std::string contention_of(const answers& of) {
     return text;
 }
 
-/// Describes the objects that are unreachable since a node was lost.
+/// Describes the objects in doubt, which have been unreachable since a node was lost.
 std::string doubts_of(const answers& of) {
     std::string text;
     for (std::size_t i = 0; i < of.size(); ++i) {
@@ -110,7 +112,8 @@ std::string silent_peers_of(const answers& of) {
         const node_status& f = *of[i].status;
         for (std::size_t p = 0; p < f.peers.size(); ++p) {
             const peer_status& peer = f.peers[p];
-            // Every node sends something eight times within `failure_timeout`.
+            // Every node sends something eight times within `failure_timeout`, so silence for half of that time is
+            // worth a line.
             if (peer.state == peer_state::connected && peer.silent_ms * 2 > f.failure_timeout_ms) {
                 text += fmt::format(
                     "node {} has received nothing from node {} for {}; after {} it reports the node as lost\n", i, p,
@@ -129,7 +132,8 @@ bool all_answered(const answers& of) {
     return std::ranges::all_of(of, [](const node_reply& a) { return a.status.has_value(); });
 }
 
-/// Returns the earlier status to compare with. Null if there is no earlier status, or if the node has restarted since.
+/// Returns the earlier status to compare with, or null if there is no earlier status or if the node has restarted
+/// meanwhile.
 const node_status* earlier(const answers& before, std::size_t i, const node_status& now) {
     if (i >= before.size() || !before[i].status || before[i].status->uptime_ms > now.uptime_ms) return nullptr;
     return &*before[i].status;

@@ -79,7 +79,7 @@ std::string silent_text(const doubts_answers& of) {
 
 const char* outcome_name(bool commits) { return commits ? "committed" : "aborted"; }
 
-/// Returns why the outcome contradicts a node that knows the other one.
+/// Returns the error if a node already knows the opposite outcome, or an empty string.
 std::string contradiction(const doubts_answers& of, const transaction_id& id, bool commits) {
     for (std::size_t n = 0; n < of.size(); ++n) {
         const doubt* const d = find_doubt(of[n], id);
@@ -159,7 +159,7 @@ int resolve_doubt(const cluster_options& options) {
             case resolve_result::runs:
                 return fail_with(
                     fmt::format("node {} is still connected to node {}, which decides the outcome", node, id->node));
-            default: break;  // the next observation shows the outcome
+            default: break;  // ignored, because the next observation shows the outcome
         }
         std::this_thread::sleep_for(between);
     }

@@ -32,7 +32,7 @@ std::string status_json(const std::string& cluster, const std::vector<cluster::n
         else node["error"] = of[i].error;
         all["nodes"].push_back(std::move(node));
     }
-    // An address or a system message may contain bytes that are not UTF-8. These bytes must not cause an error.
+    // An address or a system message may contain bytes that are not UTF-8, which must not cause an error.
     return all.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
 }
 

@@ -24,7 +24,7 @@ using timelines = std::vector<node_timeline>;
 
 std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
 
-/// Returns the name of the attempt, the same text on every node that takes part in it.
+/// Returns the name of the attempt. The name is the same on every node that takes part in the attempt.
 std::string name_of_attempt(std::size_t node, const timeline_event& e) {
     if (e.thread == cluster::no_node) return fmt::format("node {}", node);
     return e.sequence == 0 ? fmt::format("{}.{}", node, e.thread) : fmt::format("{}.{}.{}", node, e.thread, e.sequence);
@@ -49,8 +49,8 @@ std::string name_of_slice(const timeline_event& e, const std::string& attempt) {
                                                : fmt::format("{} of {}: {}", operation, attempt, name_of(e.outcome));
 }
 
-/// The tracks of one process, by their names. Slices of one track must not overlap unless one contains the other. A
-/// slice that would overlap goes to another track with the same name.
+/// The tracks of one process, by name. Slices of one track must not overlap unless one contains the other. A slice that
+/// would overlap is put on another track with the same name.
 class tracks {
 public:
     unsigned of(const std::string& name, std::int64_t from, std::int64_t to) {
@@ -73,7 +73,7 @@ public:
 private:
     struct lane {
         unsigned number;
-        std::vector<std::int64_t> open;  // ends of open slices, each within the slice before
+        std::vector<std::int64_t> open;  // ends of open slices, each within the previous slice
     };
     std::map<std::string, std::vector<lane>> lanes_;
     unsigned count_ = 0;
@@ -94,8 +94,8 @@ public:
     }
 
 private:
-    /// A request, or a message without a reply: the asking node, the asked node, and the numbers by which both identify
-    /// the message.
+    /// Identifies a request, or a message without a reply: the sending node, the receiving node, and the numbers by
+    /// which both nodes know the message.
     using message = std::tuple<std::size_t, std::size_t, std::uint64_t, std::uint64_t, timeline_operation>;
     static message message_of(std::size_t asker, std::size_t asked, const timeline_event& e) {
         return {asker, asked, e.question != 0 ? e.question : std::uint64_t{e.thread}, e.question != 0 ? 0 : e.sequence,
@@ -107,7 +107,7 @@ private:
         bool begun = false, over = false;
     };
 
-    /// Assigns arrows to messages recorded at both ends.
+    /// Assigns an arrow to each message that both the sender and the receiver have recorded.
     void find_pairs() {
         std::set<message> asked;
         for (std::size_t n = 0; n < of_.size(); ++n) {
@@ -126,7 +126,7 @@ private:
 
     void add(std::size_t node) {
         std::vector<timeline_event> events = of_[node].events;
-        // Slices that contain other slices come first.
+        // A slice must be added before the slices that it contains.
         std::ranges::sort(events, {}, [](const timeline_event& e) { return std::pair{e.began_ns, -e.took_ns}; });
         tracks own;
         std::map<std::pair<std::size_t, std::uint16_t>, timeline_event> held;  // locks, by node and thread of holders
@@ -175,7 +175,7 @@ private:
     }
     void arrow(char end, std::size_t node, unsigned track, std::int64_t at, const message& m) {
         const auto known = arrows_.find(m);
-        // A message without a reply may be recorded twice for one attempt; the trace shows the first.
+        // A message without a reply may be recorded twice for one attempt. The trace shows only the first recording.
         if (known == arrows_.end() || std::exchange(end == 's' ? known->second.begun : known->second.over, true))
             return;
         append(fmt::format(

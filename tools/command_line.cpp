@@ -19,7 +19,7 @@ std::string read_password(const std::string& file) {
     std::string line;
     if (!std::getline(from, line) || line.empty())
         throw cli::command_line_error{"--password-file: " + file + " cannot be read, or its first line is empty"};
-    if (line.ends_with('\r')) line.pop_back();  // from a file with DOS line ends
+    if (line.ends_with('\r')) line.pop_back();  // the file has DOS line ends
     return line;
 }
 
@@ -174,13 +174,13 @@ subcommand add_log(CLI::App& to) {
     return {log, [options] { return *options; }};
 }
 
-/// `program` is not parsed: all its words belong to the program, even if they look like options.
+/// `program` is not parsed, because all its words belong to the program, even if they look like options.
 subcommand add_run(CLI::App& to, std::vector<std::string> program) {
     CLI::App* const run = to.add_subcommand("run", "Run a program with atomic blocks on Tutti");
     const auto options = std::make_shared<run_options>();
     options->program = std::move(program);
     run->footer("tutti run [--report[=FILE]] [--] program [argument ...]");
-    // A flag, so that it does not take the program's first word as its value.
+    // The option is a flag, so that CLI11 does not use the program's first word as the option's value.
     run->add_flag("--report{1}", options->report,
                   "print a report about the atomic blocks at the end; =FILE: write it for tutti report");
     return {
@@ -209,7 +209,8 @@ subcommand add_stat(CLI::App& to) {
     return {stat, [options] { return *options; }};
 }
 
-/// Returns the index where the program of `tutti run`, or the `--` before it, begins.
+/// Returns the index of the program's name after `tutti run`, or of the `--` before the name. For other commands,
+/// returns `argc`.
 int end_of_ours(int argc, const char* const* argv) {
     if (argc < 2 || std::string_view{argv[1]} != "run") return argc;
     int end = 2;
@@ -223,7 +224,7 @@ command parse_command_line(int argc, const char* const* argv) {
     const int ours = end_of_ours(argc, argv);
     const bool dashes = ours != argc && std::string_view{argv[ours]} == "--";
     CLI::App app{"Transactions for C and C++: run programs, servers, clusters and groups, and look at them", "tutti"};
-    app.formatter(std::make_shared<cli::help_format>());  // before the commands, which take it over
+    app.formatter(std::make_shared<cli::help_format>());  // created before the commands, which inherit this setting
     app.require_subcommand(1);
     app.set_version_flag("--version", "tutti " TUTTI_COMMAND_VERSION);
     const subcommand all[] = {add_serve(app),    add_top(app),

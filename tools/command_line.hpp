@@ -17,7 +17,7 @@ namespace tutti::tools {
 struct serve_options {
     std::vector<std::string> shared_objects;  ///< one or more
     server::settings server_settings;
-    std::vector<std::pair<std::string, std::string>> settings;  ///< for the procedures
+    std::vector<std::pair<std::string, std::string>> settings;  ///< settings for the procedures
     std::string cluster;    ///< configuration file of its node; empty: not part of a cluster
     std::string port_file;  ///< file to write the port to once the server listens; empty: no file
     bool quiet = false;
@@ -26,9 +26,9 @@ struct serve_options {
     bool only_checks = false;                             ///< only checks whether it could serve, and does not listen
 };
 
-/// The options of TLS for a client. The first three are PEM files.
+/// The TLS options of a client. The first three are names of PEM files.
 struct tls_files {
-    std::string authority;    ///< that has signed the server's certificate; empty: the system's trusted authorities
+    std::string authority;    ///< authority of the server's certificate; empty: the system's trusted authorities
     std::string certificate;  ///< client certificate with its chain, if the server asks for one; empty: no certificate
     std::string key;
     std::string minimum_version = "1.2";  ///< 1.2 or 1.3
@@ -58,7 +58,7 @@ struct promote_options {
 
 struct handover_options {
     server_address to;
-    std::string successor;  ///< host:port; empty: the follower with the most of the log
+    std::string successor;  ///< host:port; empty: the follower that has the most calls
     int timeout_ms = 10'000;
 };
 
@@ -74,11 +74,12 @@ struct top_options {
     refresh_schedule schedule;
 };
 
-/// The options of `tutti node`. The command itself reads the file and the environment, which these options override.
+/// The options of `tutti node`. They override the configuration file and the environment, which the command itself
+/// reads.
 struct node_command_options {
     std::string file;                      ///< empty: the file named by the environment, if any
     bool only_checks = false;              ///< only checks whether the node could start, and does not listen
-    std::optional<std::string> log_level;  ///< of messages; without value: as in the configuration
+    std::optional<std::string> log_level;  ///< level of messages; without value: as in the configuration
     bool log_json = false;                 ///< JSON messages even if the configuration does not ask for them
 };
 
@@ -86,12 +87,12 @@ struct node_command_options {
 struct cluster_options {
     enum class view : std::uint8_t { status, top, timeline, doubts, commit_doubt, abort_doubt };
     view wanted_view = view::status;
-    std::string file;                    ///< of nodes; empty: the file named by the environment, if any
-    std::optional<std::string> cluster;  ///< without value: as in the file and the environment
-    std::vector<std::string> addresses;  ///< empty: as in the file and the environment
+    std::string file;                    ///< configuration file; empty: the file named by the environment, if any
+    std::optional<std::string> cluster;  ///< the cluster's name; without value: as in the file and the environment
+    std::vector<std::string> addresses;  ///< addresses of nodes; empty: as in the file and the environment
     double timeout = 1;                  ///< seconds
     bool json = false;
-    refresh_schedule schedule;  ///< of top
+    refresh_schedule schedule;  ///< only for `top`
     double duration = 0.2;      ///< seconds
     std::string output = "timeline.json";
     std::string transaction;  ///< the transaction to resolve
@@ -124,12 +125,12 @@ struct member_command_options {
     std::string file;                                    ///< file of saved objects
     std::vector<std::string> address_changes;            ///< OLD=NEW, addresses of members
     std::string groups;                                  ///< groups that hold the objects, separated by semicolons
-    std::string prefix = "tutti";                        ///< of the objects in `groups`
+    std::string prefix = "tutti";                        ///< prefix of the objects in `groups`
     double request_timeout = 5;                          ///< seconds to wait for the groups
     std::vector<std::string> add, remove;                ///< groups, each given by addresses of members
     double timeout = 1;                                  ///< seconds
     bool json = false;
-    std::string name = "tutti";  ///< of the group in certificates
+    std::string name = "tutti";  ///< name of the group in certificates
     tls_files tls;               ///< empty: no TLS
 };
 

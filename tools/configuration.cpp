@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view option = "--config";
 
-/// Removes --config and its value from the words.
+/// Removes --config and its value from the words, and returns the value.
 std::optional<std::string> take_configuration_file(std::vector<std::string>& words) {
     std::optional<std::string> file;
     for (auto w = words.begin(); w != words.end();) {
@@ -39,11 +39,11 @@ std::string at(const std::string& file, const toml::node& n) {
     return fmt::format("--config: {}:{}: ", file, n.source().begin.line);
 }
 
-/// Returns one value as a word of a command line.
+/// Returns a value of the file as a word of the command line.
 std::string word_of(const std::string& file, std::string_view key, const toml::node& n) {
     if (const auto text = n.as_string()) return text->get();
     if (const auto number = n.as_integer()) {
-        // A mode written as 0o660 stays octal.
+        // A mode that is written as 0o660 stays octal, with a leading 0.
         const bool octal = (number->flags() & toml::value_flags::format_as_octal) != toml::value_flags::none;
         return octal ? fmt::format("0{:o}", number->get()) : std::to_string(number->get());
     }
@@ -123,7 +123,7 @@ void add(merged_command_line& into, std::vector<std::string>& to, const std::str
             throw cli::command_line_error{at(file, value) +
                                           "one file contains all options: write the options of the other file here"};
         } else if (const auto flag = value.as_boolean()) {
-            // Without its value, the option would take the next option as its value.
+            // Without this check, an option that needs a value would use the next option as its value.
             if (takes_value("--" + name))
                 throw cli::command_line_error{at(file, value) + name + " is text or a number"};
             if (flag->get()) to.push_back("--" + name);
@@ -152,7 +152,7 @@ merged_command_line merge_configuration(std::vector<std::string> words,
     }
     std::vector<std::string> from_file;
     add(all, from_file, *file, read, takes_value);
-    // The command line takes precedence.
+    // Options on the command line take precedence over the file.
     const auto behind_command = words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words));
     all.words.assign(words.begin(), behind_command);
     for (std::size_t i = 0; i < from_file.size(); ++i) {

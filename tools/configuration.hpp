@@ -16,9 +16,9 @@ struct merged_command_line {
     std::vector<server::user> users;
 };
 
-/// Returns the command line with the options of the file that --config names, as if they were written there. An option
-/// on the command line overrides that of the file. Without --config, returns the words unchanged. `takes_value` returns
-/// true for an existing option that is not a flag.
+/// Returns the command line extended by the options in the file that --config names. An option on the command line
+/// overrides the same option in the file. Without --config, returns the words unchanged. `takes_value` returns true for
+/// an existing option that is not a flag.
 /// @throws cli::command_line_error  if the file cannot be read, is not TOML, or has an invalid value
 [[nodiscard]] merged_command_line merge_configuration(std::vector<std::string> words,
                                                       const std::function<bool(const std::string&)>& takes_value);

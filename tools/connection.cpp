@@ -14,15 +14,16 @@
 namespace tutti::tools {
 namespace {
 
-// A server under load replies within this time. A server that expects TLS never replies to a connection without TLS.
+// The timeout for a reply. Even a server under load replies within this time, but a server that expects TLS never
+// replies to a connection without TLS.
 constexpr timeval io_timeout{.tv_sec = 30, .tv_usec = 0};
 
 [[noreturn]] void fail_disconnected(const std::string& why) {
     throw std::runtime_error{fmt::format("lost the connection to the server: {}", why)};
 }
 
-/// Returns why a connection without TLS has ended. A server that expects TLS closes it, or waits, before sending
-/// anything.
+/// Returns why a connection without TLS has ended. A server that expects TLS closes such a connection, or waits, before
+/// it sends anything.
 std::string reason(bool has_received, int error) {
     std::string why = error == 0 ? "the server closed it" : std::strerror(error);
     if (error == EAGAIN || error == EWOULDBLOCK)
@@ -33,7 +34,7 @@ std::string reason(bool has_received, int error) {
 
 }  // namespace
 
-// Connections over a Unix socket never use TLS, as in the server.
+// As in the server, connections over a Unix socket never use TLS.
 connection::connection(const server_address& to)
     : connection{to,
                  to.tls && to.unix_socket.empty() ? read_tls_files(*to.tls) : tls_context{nullptr, ::SSL_CTX_free}} {}

@@ -1,6 +1,7 @@
 // A connection to a running server, with or without TLS, for the commands that send requests.
 //
-// hiredis connects and implements the protocol. Debian's hiredis has no TLS, so the bytes go through OpenSSL here.
+// hiredis connects and implements the protocol. Debian's hiredis has no TLS, so this class encrypts the bytes with
+// OpenSSL.
 #pragma once
 
 #include <initializer_list>
@@ -17,7 +18,8 @@ namespace tutti::tools {
 
 class connection {
 public:
-    /// Reads the TLS files, connects, does the TLS handshake if requested, and authenticates if there is a password.
+    /// Reads the TLS files, connects, performs the TLS handshake if TLS is requested, and authenticates if there is a
+    /// password.
     /// @throws std::runtime_error  also if the server's certificate is not trusted for its host
     explicit connection(const server_address& to);
 
@@ -32,7 +34,7 @@ private:
 
     std::unique_ptr<redisContext, void (*)(redisContext*)> context_;
     std::unique_ptr<ssl_st, void (*)(ssl_st*)> secure_;
-    bool received_plaintext_ = false;  ///< bytes have arrived without TLS
+    bool received_plaintext_ = false;  ///< bytes have arrived on a connection without TLS
 };
 
 }  // namespace tutti::tools

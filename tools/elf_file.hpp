@@ -7,12 +7,13 @@
 namespace tutti::tools {
 
 struct elf_file {
-    bool dynamic = false;  ///< has a dynamic loader
-    /// The program's own list of folders takes precedence over LD_LIBRARY_PATH (DT_RPATH without DT_RUNPATH).
+    bool dynamic = false;  ///< the program has a dynamic loader
+    /// true if the program's own list of folders takes precedence over LD_LIBRARY_PATH (DT_RPATH without DT_RUNPATH)
     bool prefers_its_own_folders = false;
 };
 
-/// Returns nothing if the file cannot be read or is not a 64-bit ELF file for this machine, such as a script.
+/// Reads the properties of a program. Returns nothing if the file cannot be read, or if it is not a 64-bit ELF file for
+/// this machine but, for example, a script.
 std::optional<elf_file> read_elf_file(const std::string& path);
 
 }  // namespace tutti::tools

@@ -5,7 +5,7 @@
 
 namespace tutti::tools {
 
-/// Runs one of its subcommands. Returns 1 if a status needs an operator's attention.
+/// Runs a subcommand of `tutti member`. Returns 1 if the status shows a problem that needs an operator's attention.
 /// @throws cli::command_line_error, and the exceptions of members
 [[nodiscard]] int run_member_command(const member_command_options& options);
 

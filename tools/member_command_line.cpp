@@ -15,7 +15,7 @@ struct parsed_options {
     std::string group;
 };
 
-/// Uses the same options and variables of the environment as nodes.
+/// Adds the TLS options, with the same names and environment variables as for nodes.
 void add_tls(CLI::App& to, parsed_options& parsed, const char* whose) {
     const auto file = [&to](const char* name, const char* variable, std::string& value, const std::string& help) {
         to.add_option(name, value, help)->type_name("FILE")->envname(variable);

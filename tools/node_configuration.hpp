@@ -1,4 +1,4 @@
-// The configuration of nodes, as commands read it.
+// Reads the configuration of nodes for commands.
 #pragma once
 
 #include <tutti/cluster/configuration.hpp>

@@ -13,14 +13,14 @@
 
 namespace tutti::tools {
 
-/// Copies write to the same place.
+/// Writes messages to the operator. Copies of an object write to the same place.
 class operator_log {
 public:
     /// Suppresses messages below `least`.
     operator_log(bool as_json, server::severity least);
 
     /// Writes one line: to the standard output, or to the standard error for warnings and errors. Never waits for the
-    /// reader (line_writer). Lines that cannot be written are counted, and a later line reports the number.
+    /// reader (line_writer). Lines that cannot be written are counted, and a later line reports their number.
     void write(server::severity how, const std::string& line) const;
     /// Waits until all lines are written, but at most `longest`.
     void flush(std::chrono::milliseconds longest) const noexcept;
@@ -32,7 +32,7 @@ private:
     std::shared_ptr<server::line_writer> output_;  // equals error_ if both are one file, so that lines keep their order
 };
 
-/// At the end of a scope, waits until all lines are written, but at most a second.
+/// At the end of a scope, waits until all lines are written, but at most for a second.
 class flush_at_end {
 public:
     explicit flush_at_end(const operator_log& of) : of_{of} {}

@@ -21,8 +21,8 @@ namespace {
 using std::chrono::milliseconds;
 using clock = std::chrono::steady_clock;
 
-constexpr milliseconds last_flush_timeout{100};  // in a process that ends at once
-constexpr milliseconds obstacles_timeout{1000};  // for find_obstacles
+constexpr milliseconds last_flush_timeout{100};  // time to write the last messages before the process ends at once
+constexpr milliseconds obstacles_timeout{1000};  // time limit for find_obstacles
 
 }  // namespace
 
@@ -39,14 +39,15 @@ struct operator_signals::state : std::enable_shared_from_this<state> {
     sigset_t all;
     std::atomic<bool> serves{false}, end_requested{false};
     std::atomic<unsigned> hangups{0};  // number of SIGHUPs
-    std::mutex hangup_mutex{};         // held while `hangup` runs; its removal waits for that
+    std::mutex hangup_mutex{};         // held while `hangup` runs, so that its removal waits for the run
     std::function<void()> hangup{};
-    std::mutex obstacles_mutex{};  // held while `find_obstacles` runs; its removal waits for that
+    std::mutex obstacles_mutex{};  // held while `find_obstacles` runs, so that its removal waits for the run
     std::function<obstacles()> find_obstacles{};
     std::atomic<milliseconds> limit{milliseconds{0}};
 };
 
-/// Returns SIGTERM or SIGINT, or 0 if `until` comes first. Another thread handles SIGHUP.
+/// Waits for SIGTERM or SIGINT, and returns the signal, or 0 at the time `until`. Passes each SIGHUP on to another
+/// thread.
 int operator_signals::state::next(std::optional<clock::time_point> until) {
     for (;;) {
         int which = 0;
@@ -71,9 +72,9 @@ void operator_signals::state::end_at_once(int status) const noexcept {
     ::_exit(status);
 }
 
-/// Reports the obstacles. Returns true if the process must end although its shutdown is not complete.
+/// Reports the obstacles of the shutdown. Returns true if the process must end although the shutdown is not complete.
 bool operator_signals::state::must_end() {
-    // `find_obstacles` may wait for a lock that is never released, so another thread calls it.
+    // Another thread calls `find_obstacles`, because `find_obstacles` may wait for a lock that is never released.
     struct search_result {
         std::mutex mutex{};
         std::condition_variable changed{};
@@ -126,7 +127,7 @@ void operator_signals::state::work() {
 void operator_signals::state::handle_hangups() {
     for (unsigned seen = 0;;) {
         hangups.wait(seen);
-        seen = hangups;  // one call serves all hangups that have arrived
+        seen = hangups;  // one call handles all SIGHUPs that have arrived
         const std::scoped_lock lock{hangup_mutex};
         hangup();
     }

@@ -1,4 +1,4 @@
-// Reports to the operator when other nodes of a cluster are lost, and when they are back.
+// Reports to the operator when other nodes of a cluster are lost, and when they have rejoined.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace tutti::tools {
 
 class peer_monitor {
 public:
-    /// `of` and `how`, the options that it was made with, must outlive this object.
+    /// `how` are the options that the node was made with. `of` and `how` must outlive this object.
     peer_monitor(const cluster::node& of, const cluster::node_options& how, const operator_log& log)
         : of_{of}, how_{how}, log_{log}, reported_lost_(of.nodes()) {}
 
-    /// Reports each lost node once, and its return once. To be called by one thread.
+    /// Reports nodes that have been lost or have rejoined since the previous call. Must be called by one thread.
     void report_changes();
 
 private:

@@ -5,10 +5,10 @@
 
 namespace tutti::tools {
 
-/// Makes a follower lead, and waits until it does. @throws std::runtime_error
+/// Makes a follower lead, and waits until it leads. @throws std::runtime_error
 void promote(const promote_options& options);
 
-/// Makes a leader hand its lead over to a follower, and waits until that one leads. @throws std::runtime_error
+/// Makes a leader hand over leadership to a follower, and waits until the follower leads. @throws std::runtime_error
 void hand_over(const handover_options& options);
 
 }  // namespace tutti::tools

@@ -1,4 +1,4 @@
-// The common part of `top` and `cluster top`: they observe repeatedly and show the changes in between.
+// The common part of `top` and `cluster top`, which observe repeatedly and show the changes between two observations.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,8 +17,8 @@ struct refresh_schedule {
     int count = 0;        ///< number of observations; 0: endless
 };
 
-/// `observe()` returns an observation, and `table(before, now, interval)` the text for two observations. A terminal is
-/// cleared before each text.
+/// `observe()` returns an observation, and `table(before, now, interval)` returns the text for two observations. If the
+/// output is a terminal, the terminal is cleared before each text.
 template <class Look, class Table>
 void refresh(const refresh_schedule& schedule, Look&& observe, Table&& table) {
     using clock = std::chrono::steady_clock;

@@ -1,5 +1,5 @@
-// A report that a program has written (TUTTI_REPORT) or sent (`tutti stat`), in the structure of the file:
-// src/api/report/report.hpp.
+// A report that a program has written (TUTTI_REPORT) or sent (`tutti stat`). The classes have the structure of the
+// file, which src/api/report/report.hpp describes.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct abort_count {
     std::uint64_t times = 0;
 };
 
-/// How often blocks became irrevocable or ran alone, for one reason at one place.
+/// The number of times that blocks became irrevocable or ran alone, for one reason at one place.
 struct switch_count {
     std::string reason;
     std::uint64_t times = 0;
@@ -33,7 +33,7 @@ struct switch_count {
     std::uint64_t timed = 0;               ///< number of timed switches
     std::uint64_t nanoseconds_before = 0;  ///< total time before the timed switches
     std::uint64_t nanoseconds_whole = 0;   ///< total time of the blocks with timed switches
-    std::optional<code_address> where;     ///< the code after the operation
+    std::optional<code_address> where;     ///< the address after the operation
     std::optional<code_address> callee;
     // Fields of a "library-call"; empty for other reasons.
     std::string function;
@@ -41,7 +41,7 @@ struct switch_count {
     std::string instead;
 };
 
-/// Time that a block waited for another one that ran alone.
+/// The time that a block waited for another block that ran alone.
 struct wait_report {
     std::optional<std::size_t> with;  ///< index of the other block, if known
     std::uint64_t nanoseconds = 0;
@@ -49,7 +49,7 @@ struct wait_report {
 
 /// A block of the language.
 struct block_report {
-    code_address at;  ///< the address that its begin returns to
+    code_address at;  ///< the address that the call of its begin returns to
     std::uint64_t executions = 0;
     std::uint64_t commits = 0;
     std::uint64_t cancelled = 0;
@@ -62,7 +62,7 @@ struct block_report {
     std::vector<switch_count> switches;
 };
 
-/// Why hardware attempts of a block ended.
+/// A reason why hardware attempts of a block ended, and how often.
 struct hardware_count {
     std::string reason;
     std::uint64_t times = 0;
@@ -75,7 +75,7 @@ struct site_report {
     std::uint64_t line = 0;
     std::string function;
     std::uint64_t commits = 0;
-    std::uint64_t cancelled = 0;  ///< includes executions left by exceptions
+    std::uint64_t cancelled = 0;  ///< includes executions that were left by exceptions
     std::uint64_t partial_rollbacks = 0;
     std::uint64_t lost_nanoseconds = 0;
     std::uint64_t irrevocable = 0;
@@ -109,14 +109,14 @@ struct program_report {
     std::string policy;
     std::uint64_t nanoseconds = 0;
     std::vector<site_report> sites;
-    std::vector<block_report> blocks;              ///< empty without the runtime of the language
-    std::vector<transaction_report> transactions;  ///< only of a process that was still running
+    std::vector<block_report> blocks;              ///< empty if the program does not use the runtime of the language
+    std::vector<transaction_report> transactions;  ///< only if the process was still running
 };
 
 /// Reads a report. Throws std::runtime_error with one line that names the file and the error.
 program_report read_report(const std::string& file);
 
-/// Parses a report read from `source`, which is the name for error messages.
+/// Parses a report. `source` is the name of its origin in error messages.
 program_report parse_report(std::istream& from, const std::string& source);
 
 }  // namespace tutti::tools

@@ -1,4 +1,4 @@
-// Makes a self-contained page: no scripts, no network. Charts are inline SVG.
+// Makes a self-contained page, without scripts and network access. The charts are inline SVG.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,14 +52,14 @@ std::string capitalized(std::string text) {
     return text;
 }
 
-/// Returns the numbers of attempts in the order of `parts`.
+/// Returns the block's numbers of attempts, in the order of `parts`.
 std::vector<std::uint64_t> attempts_of(const block_view& b) {
     const std::uint64_t bare = std::min(b.only_one, b.commits);
     const std::uint64_t irrevocable = std::min(b.irrevocable, b.commits - bare);
     return {b.commits - bare - irrevocable, bare, irrevocable, b.cancelled, b.restarts};
 }
 
-/// Draws a bar for each block: all its attempts, by outcome.
+/// Draws a bar for each block, which shows all of the block's attempts by outcome.
 std::string attempts_chart(const report_view& report) {
     constexpr double width = 960;
     constexpr int row = 44;
@@ -89,7 +89,7 @@ std::string attempts_chart(const report_view& report) {
     return svg + "</svg>\n";
 }
 
-/// Draws a bar for each block that cost time.
+/// Draws a bar for each block whose conflicts or serial runs cost time.
 std::string cost_chart(const report_view& report) {
     std::uint64_t most = 0;
     int rows = 0;

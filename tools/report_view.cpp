@@ -13,7 +13,7 @@ std::string name_of(const code_name& code) {
     return code.source.empty() ? code.function : fmt::format("{} in {}", code.source, code.function);
 }
 
-/// Describes how late in the block the switches came, as far as measured.
+/// Describes how late in the block the switches occurred, as far as that was measured.
 std::string lateness(const switch_count& s) {
     const std::uint64_t accesses = s.times != 0 ? s.accesses / s.times : 0;
     std::string text = fmt::format("after {} logged access{}", accesses, accesses == 1 ? "" : "es");
@@ -160,7 +160,7 @@ private:
         sort_lines(v.aborts);
         sort_lines(v.switches);
         hint_at_conflicts(v, b.aborts, report_.blocks);
-        // A function may be called at several places.
+        // Removes duplicate hints, because a function may be called at several places.
         std::ranges::sort(v.hints);
         v.hints.erase(std::unique(v.hints.begin(), v.hints.end()), v.hints.end());
         return v;
@@ -172,7 +172,7 @@ private:
         });
     }
 
-    /// `all`: the blocks of the same kind.
+    /// `all`: the blocks of the same kind, which `a.with` is an index into.
     template <class Block>
     std::string abort_text(const abort_count& a, const std::vector<Block>& all) const {
         std::string text = a.cause;
@@ -199,7 +199,7 @@ private:
                 v.hints.push_back("move the unsafe operation" + at +
                                   " out of the block: volatile accesses, atomics and asm can not be undone");
         } else if (s.reason == "from-begin") {
-            // `where` is the nested block, if the reason is in one.
+            // If the reason is in a nested block, `where` is the begin of that block.
             const std::vector<call_site> calls = names_.calls_of_block(s.where ? *s.where : b.at);
             std::string names;
             for (const call_site& c : calls) names += (names.empty() ? "; it calls " : ", ") + c.function;
@@ -215,7 +215,7 @@ private:
         } else {
             v.switches.push_back({s.times, s.reason + at});
         }
-        // A block that is unsafe from its begin on spends only waiting time before the switch.
+        // A block that is unsafe from its begin on is excluded, because before its switch such a block only waits.
         if (s.where && s.nanoseconds_before * 2 > s.nanoseconds_whole) {
             v.hints.push_back(
                 "it becomes irrevocable late: do what is unsafe after the block, or in a commit action, and the whole "

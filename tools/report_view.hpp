@@ -1,5 +1,5 @@
-// A report prepared for display: names instead of addresses, sentences instead of codes. The text and the HTML show the
-// same.
+// A report prepared for display, with names instead of addresses, and sentences instead of codes. The text and the HTML
+// page show the same content.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct block_view {
     std::uint64_t nested = 0;    ///< executions inside another block
     std::uint64_t lost_nanoseconds = 0;
     std::uint64_t alone_nanoseconds = 0;
-    std::uint64_t stopped_nanoseconds = 0;  ///< that other blocks waited because this one ran alone
+    std::uint64_t stopped_nanoseconds = 0;  ///< time that other blocks waited because this block ran alone
     std::uint64_t restarts = 0;             ///< attempts that were completely rolled back
     std::uint64_t irrevocable = 0;          ///< irrevocable executions
     std::vector<counted_line> aborts;
@@ -33,7 +33,8 @@ struct block_view {
     std::vector<std::string> notes;
     std::vector<std::string> hints;
 
-    /// Returns the time that the block lost by its roll-backs, and that others lost while it ran alone.
+    /// Returns the time that the block cost: the time lost by its roll-backs, the time that it ran alone, and the time
+    /// that other blocks waited for it.
     [[nodiscard]] std::uint64_t cost() const noexcept {
         return lost_nanoseconds + alone_nanoseconds + stopped_nanoseconds;
     }

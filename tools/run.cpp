@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The exit statuses of shells.
+// The exit statuses that shells use.
 constexpr int not_found = 127;
 constexpr int not_executable = 126;
 
@@ -28,7 +28,7 @@ fs::path own_path() {
     return self;
 }
 
-/// Finds the folder of libitm.so.1: beside this command in a build folder, or where both are installed.
+/// Finds the folder of libitm.so.1, relative to this command: in the build folder, or in the installation.
 fs::path runtime_folder(const fs::path& self) {
     for (const char* const from_here : {TUTTI_LANGUAGE_BUILT, TUTTI_LANGUAGE_INSTALLED}) {
         const fs::path folder = (self.parent_path() / from_here).lexically_normal();
@@ -40,7 +40,7 @@ fs::path runtime_folder(const fs::path& self) {
                      1};
 }
 
-/// Searches for the program as execvp does.
+/// Searches for the program in the same way as execvp.
 fs::path find_program(const std::string& name) {
     if (name.find('/') != std::string::npos) {
         std::error_code unknown;
@@ -90,7 +90,7 @@ void run(const run_options& options) {
                 program.string() + " is linked statically, so tutti cannot replace its runtime: link it dynamically",
                 not_executable};
         // The program's own list of folders would take precedence, so the library is preloaded by name. Other programs
-        // need no preloading, so their children without libitm.so.1 do not get it either.
+        // need no preloading, which would load the library even into child processes that do not use it.
         if (elf->prefers_its_own_folders) prepend_to_variable("LD_PRELOAD", (runtime / "libitm.so.1").string(), ':');
     }
     prepend_to_variable("LD_LIBRARY_PATH", runtime.string(), ':');

@@ -8,7 +8,7 @@
 namespace tutti::tools {
 namespace {
 
-/// Functions that have barriers or clones in libitm, whatever the program is linked with.
+/// The functions that have barriers or clones in libitm, regardless of what the program is linked with.
 const std::set<std::string, std::less<>> of_runtime{
     "malloc",
     "calloc",

@@ -1,4 +1,5 @@
-// Which functions an atomic block can call without becoming irrevocable, as far as an object file shows.
+// Determines which functions an atomic block can call without becoming irrevocable, as far as an object file shows
+// this.
 #pragma once
 
 #include <map>
@@ -7,15 +8,16 @@
 
 namespace tutti::tools {
 
-/// Functions that libtutti-c has clones of, or declares pure. CMakeLists.txt writes them from its lists.
+/// The functions of which libtutti-c has clones, or which it declares pure. CMakeLists.txt generates this set from its
+/// lists.
 extern const std::set<std::string, std::less<>> functions_of_libc;
 
 class safe_functions {
 public:
-    /// Returns true if blocks of the object file can call `function` (demangled). Either the compiler or libitm knows
-    /// the function, or the object has its transactional clone, or the object needs libtutti-c, which has a clone. The
-    /// first call for an object runs nm and objdump. Returns false for a pure function of the program, which leaves no
-    /// trace in the object.
+    /// Returns true if blocks of the object file can safely call `function` (demangled). That is the case if the
+    /// compiler or libitm knows the function, or if the object has its transactional clone. It is also the case if the
+    /// object needs libtutti-c and libtutti-c has a clone. The first call for an object runs nm and objdump. Returns
+    /// false for a pure function of the program, because the object file does not show that a function is pure.
     [[nodiscard]] bool contains(const std::string& object, const std::string& function) const;
 
 private:

@@ -28,7 +28,7 @@ tls_context read_tls_files(const tls_files& how) {
     tls_context c{::SSL_CTX_new(::TLS_client_method()), ::SSL_CTX_free};
     if (c == nullptr) fail("no memory");
     const int version = how.minimum_version == "1.3" ? TLS1_3_VERSION : TLS1_2_VERSION;
-    // A newer minimum version in OpenSSL's configuration stays.
+    // If OpenSSL's configuration has a newer minimum version, that version stays.
     if (SSL_CTX_get_min_proto_version(c.get()) < version && SSL_CTX_set_min_proto_version(c.get(), version) != 1)
         fail("version " + how.minimum_version);
     if (!how.ciphers.empty() && ::SSL_CTX_set_cipher_list(c.get(), how.ciphers.c_str()) != 1)
@@ -68,7 +68,7 @@ sigpipe_guard::~sigpipe_guard() {
 }
 
 std::string last_tls_error() {
-    const unsigned long code = ::ERR_peek_error();  // later entries only name a part of OpenSSL
+    const unsigned long code = ::ERR_peek_error();  // later errors only name a part of OpenSSL
     ::ERR_clear_error();
     if (ERR_SYSTEM_ERROR(code)) {
         errno = ERR_GET_REASON(code);
@@ -77,7 +77,7 @@ std::string last_tls_error() {
         return reason != nullptr ? reason : fmt::format("OpenSSL's error {:#x}", code);
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) return "the server has sent nothing before the timeout";
-    // The server's alert is lost if we have sent something meanwhile.
+    // If this side has sent something meanwhile, the server's alert is lost, so the message guesses the reason.
     if (errno == ECONNRESET || errno == EPIPE)
         return "the server reset the connection (does it require a client certificate?)";
     return errno == 0 ? "the server closed the connection" : std::strerror(errno);
@@ -88,8 +88,8 @@ std::unique_ptr<SSL, void (*)(SSL*)> do_tls_handshake(int socket, const std::str
     ::ERR_clear_error();
     std::unique_ptr<SSL, void (*)(SSL*)> made{::SSL_new(by.get()), ::SSL_free};
     if (made == nullptr || ::SSL_set_fd(made.get(), socket) != 1) fail("no memory");
-    // The host that the certificate has to be for. A host name also tells the server which of its certificates is
-    // requested.
+    // Sets the host that the certificate must be made for. A host name is also sent to the server, which may have
+    // several certificates.
     const bool named = is_address(host)
                            ? ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(made.get()), host.c_str()) == 1
                            : ::SSL_set1_host(made.get(), host.c_str()) == 1 &&

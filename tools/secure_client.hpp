@@ -1,4 +1,4 @@
-// TLS for clients.
+// TLS for commands that connect to a server.
 #pragma once
 
 #include <signal.h>
@@ -15,18 +15,18 @@ namespace tutti::tools {
 
 using tls_context = std::unique_ptr<ssl_ctx_st, void (*)(ssl_ctx_st*)>;
 
-/// Reads the trusted authority `how.authority`, or the system's authorities if that is empty, and the certificate of
-/// this side. Uses the versions and ciphers of `how`. To be called before connecting, because a server limits the time
-/// for a handshake. @throws std::runtime_error
+/// Reads the certificate of this side, and the trusted authority `how.authority`, or the system's authorities if
+/// `how.authority` is empty. Uses the versions and ciphers of `how`. Must be called before connecting, because a server
+/// limits the time for a handshake. @throws std::runtime_error
 [[nodiscard]] tls_context read_tls_files(const tls_files& how);
 
-/// Does the TLS handshake over a socket that is connected to `host`. The server's certificate must be for that host or
-/// address. @throws std::runtime_error
+/// Performs the TLS handshake over a socket that is connected to `host`. The server's certificate must be made for that
+/// host or address. @throws std::runtime_error
 [[nodiscard]] std::unique_ptr<ssl_st, void (*)(ssl_st*)> do_tls_handshake(int socket, const std::string& host,
                                                                           const tls_context& by);
 
-/// While an object lives, a socket closed by the other side raises no SIGPIPE in this thread; OpenSSL's writes would
-/// raise it. A closed standard output still ends the program as usual.
+/// While an object of this class lives, this thread gets no SIGPIPE from OpenSSL's writes to a socket that the other
+/// side has closed. A closed standard output still ends the program as usual.
 class sigpipe_guard {
 public:
     sigpipe_guard() noexcept;

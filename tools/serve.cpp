@@ -32,7 +32,7 @@ constexpr const char* sighup_refusal =
     "SIGHUP changes nothing: a running server does not reload procedures. To replace them, let another server take "
     "over the sockets and the log: docs/server-operation.md, New procedures";
 
-/// Raises the limit of descriptors to the maximum: each client needs one.
+/// Raises the limit of descriptors to the maximum, because each client needs a descriptor.
 void raise_descriptor_limit() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -41,7 +41,8 @@ void raise_descriptor_limit() {
 }
 
 void write_port(const std::string& file, std::uint16_t port) {
-    // A script that waits for the file must not find it empty.
+    // The file is written under another name and renamed, because a script that waits for the file must not find it
+    // empty.
     const std::string draft = file + ".new";
     std::ofstream out{draft};
     out << port << '\n';
@@ -50,8 +51,8 @@ void write_port(const std::string& file, std::uint16_t port) {
         throw cli::command_line_error{"--port-file: " + file + " cannot be written"};
 }
 
-/// Passes the name in an environment variable to `choose`. Without this check, the first transaction would find an
-/// unknown name, and could only end the process. @throws std::runtime_error
+/// Passes the name in an environment variable to `choose`. Without this early check, an unknown name would be found
+/// only by the first transaction, which could only end the process. @throws std::runtime_error
 void choose_from_environment(const char* variable, void (*choose)(std::string_view)) {
     const char* const name = std::getenv(variable);
     if (name == nullptr || *name == '\0') return;
@@ -63,7 +64,7 @@ void choose_from_environment(const char* variable, void (*choose)(std::string_vi
     }
 }
 
-/// Checks the variable that only transactions of the language read.
+/// Checks TUTTI_HARDWARE, the variable that only transactions of the language read.
 void need_known_hardware() {
     constexpr const char* variable = "TUTTI_HARDWARE";
     const char* const given = std::getenv(variable);
@@ -72,7 +73,7 @@ void need_known_hardware() {
     throw std::runtime_error{fmt::format("{}: unknown value '{}'; valid are auto and off", variable, wish)};
 }
 
-/// Reloads the certificates, the only part that a running server reloads.
+/// Reloads the certificates. A running server reloads nothing else.
 void renew_certificates(server::service& service, const server::tls_files& files, const operator_log& log) {
     try {
         if (!service.renew_certificates()) return log.write(server::severity::warning, sighup_refusal);
@@ -113,9 +114,10 @@ void serve(const serve_options& options) {
         service.check();
         return say(fmt::format("{} can be served", all));
     }
-    // Prometheus's metrics include aborts by cause.
+    // The metrics for Prometheus include aborts by cause, which the statistics count.
     if (options.server_settings.metrics_port) enable_statistics(true);
-    // Active from the start on, which may read a long log or wait for a leader.
+    // The limit is active even during the start of the service, because the start may read a long log or wait for a
+    // leader.
     const auto limited = signals.limit_end(options.server_settings.shutdown_timeout, [&service] {
         server::drain_obstacles found = service.awaited_by_drain();
         return operator_signals::obstacles{.lines = std::move(found.lines), .extends_limit = found.saves_data};
@@ -141,7 +143,7 @@ void serve(const serve_options& options) {
     supervisor->stopping();
     say("ending: no new calls are taken; accepted calls are answered");
     service.drain();
-    supervisor.reset();  // `supervisor` calls the service
+    supervisor.reset();  // destroyed before the service, which `supervisor` calls
     say("ended");
 }
 

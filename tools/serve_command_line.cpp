@@ -14,7 +14,7 @@
 namespace tutti::tools {
 namespace {
 
-/// Checks file names: an empty name usually comes from a variable that is not set.
+/// Rejects empty file names, because an empty name usually comes from a variable that is not set.
 std::string not_empty(const std::string& given) { return given.empty() ? "give the name of a file, not ''" : ""; }
 
 struct parsed_serve_options {
@@ -39,7 +39,8 @@ std::optional<unsigned> mode_in(const std::string& given) {
     return mode;
 }
 
-/// Returns the sockets that systemd, or a program with the same protocol, has passed: sd_listen_fds(3).
+/// Returns the sockets that systemd, or a program with the same protocol (sd_listen_fds(3)), has passed to this
+/// process.
 std::vector<int> inherited_sockets() {
     constexpr int first = 3;
     const char* const whose = std::getenv("LISTEN_PID");
@@ -47,7 +48,7 @@ std::vector<int> inherited_sockets() {
     if (whose == nullptr || many == nullptr || whose != std::to_string(::getpid())) return {};
     std::vector<int> all;
     for (int i = 0; i < std::atoi(many); ++i) all.push_back(first + i);
-    // The variables are for this process, not for its children.
+    // The variables are removed because they are meant for this process, not for its children.
     ::unsetenv("LISTEN_PID");
     ::unsetenv("LISTEN_FDS");
     ::unsetenv("LISTEN_FDNAMES");
@@ -58,8 +59,8 @@ constexpr const char* unit_of(std::chrono::seconds) { return "S"; }
 constexpr const char* unit_of(std::chrono::milliseconds) { return "MS"; }
 constexpr const char* unit_of(std::chrono::microseconds) { return "US"; }
 
-/// Adds an option for a duration in its own unit. The maximum is the longest duration that a server accepts. The
-/// minimum is `least`, or the negative maximum.
+/// Adds an option for a duration, in the unit of `Duration`. The maximum is the longest duration that a server accepts.
+/// The minimum is `least`; without `least`, it is the negative maximum.
 template <class Duration>
 CLI::Option* add_duration(CLI::App& to, const std::string& name, Duration& value, const std::string& text,
                           std::optional<std::int64_t> least = {}) {
@@ -84,7 +85,7 @@ CLI::Option* add_count(CLI::App& to, const std::string& name, Number& value, con
     return to.add_option(name, value, text)->check(CLI::PositiveNumber)->type_name("N")->capture_default_str();
 }
 
-/// Adds an option for a number of bytes, of at least 1.
+/// Adds an option for a number of bytes, which must be at least 1.
 template <class Number>
 CLI::Option* add_bytes(CLI::App& to, const std::string& name, Number& value, const std::string& text) {
     return add_count(to, name, value, text)->type_name("BYTES");

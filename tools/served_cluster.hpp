@@ -11,8 +11,9 @@ namespace tutti::tools {
 
 class served_cluster {
 public:
-    /// Returns when all nodes are connected, or the engine replies. Reports lost nodes while the object lives. With
-    /// `only_checks` it contacts no other process, and procedures see a cluster that consists of this process.
+    /// Returns when all nodes are connected, or when the engine replies. While the object lives, it reports lost nodes.
+    /// With `only_checks`, it contacts no other process, and procedures see a cluster that consists only of this
+    /// process.
     /// @throws cli::command_line_error for an invalid configuration; the exceptions of a node's constructor
     served_cluster(const std::string& file, bool only_checks, const operator_log& log);
     ~served_cluster();

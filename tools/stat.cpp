@@ -1,6 +1,6 @@
-// The other side is src/api/report/statistics_on_signal.cpp: a queued SIGQUIT carries the number of our end of a pipe,
-// which the process opens through /proc. SIGQUIT's default action would end a process without a handler, so this
-// command checks first.
+// This command sends the process a queued SIGQUIT. The signal carries the number of this command's end of a pipe, which
+// the process opens through /proc (src/api/report/statistics_on_signal.cpp). SIGQUIT's default action would end a
+// process without a handler, so this command first checks whether the process has a handler.
 #include "stat.hpp"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ std::string contents(const std::string& file) {
     return all.str();
 }
 
-/// Returns true if the process was started with an environment that enables listening.
+/// Returns true if the environment at the process's start requests that it listen for the signal.
 bool was_asked_to_listen(int process) {
     const std::string all = contents(fmt::format("/proc/{}/environ", process));
     for (std::size_t at = 0; at < all.size();) {
@@ -55,7 +55,7 @@ bool listens(int process) {
     return false;
 }
 
-/// A pipe of this process.
+/// A pipe, both of whose ends this process owns.
 struct channel {
     int ends[2] = {-1, -1};
     channel() {
@@ -68,8 +68,8 @@ struct channel {
     }
 };
 
-/// Reads the answer, which is one line. Our own writing end stays open, so the end of the line marks the end of the
-/// answer.
+/// Reads the answer, which is one line. This process keeps its own writing end open, so the end of the answer is not
+/// the end of the stream but the end of the line.
 std::string read_line(int from, int process) {
     std::string text;
     for (int waited = 0; !text.ends_with('\n');) {

@@ -1,4 +1,4 @@
-// `tutti stat`: asks a process that runs with TUTTI_STATISTICS=signal for the statistics of its atomic blocks.
+// `tutti stat`: requests the statistics of its atomic blocks from a process that runs with TUTTI_STATISTICS=signal.
 #pragma once
 
 #include "command_line.hpp"

@@ -1,4 +1,4 @@
-// The common part of the subcommands of `tutti` while the command line is parsed.
+// The common part of the subcommands of `tutti` for parsing the command line.
 #pragma once
 
 #include <functional>
@@ -15,13 +15,13 @@ struct subcommand {
     std::function<command()> wanted;
 };
 
-/// Reads a password. Returns an empty string without a file. @throws cli::command_line_error
+/// Reads a password from a file. Returns an empty string if `file` is empty. @throws cli::command_line_error
 [[nodiscard]] std::string read_password(const std::string& file);
 
 struct tls_protocol_options {
     CLI::Option *minimum_version, *ciphers, *ciphersuites;
 };
-/// Adds the options that choose versions and ciphers of TLS.
+/// Adds the options that select the versions and ciphers of TLS.
 tls_protocol_options add_tls_protocol(CLI::App& to, std::string& minimum_version, std::string& ciphers,
                                       std::string& ciphersuites);
 

@@ -30,7 +30,7 @@ code_name without_file(const code_address& p) {
     return {fmt::format("{}+{:#x}", p.object.empty() ? "code" : file_name(p.object), p.offset), ""};
 }
 
-/// "/home/me/a.cpp:12 (discriminator 3)" as "a.cpp:12".
+/// Shortens "/home/me/a.cpp:12 (discriminator 3)" to "a.cpp:12".
 std::string shortened(std::string source) {
     source = source.substr(0, source.find(" ("));
     const std::size_t colon = source.rfind(':');
@@ -47,7 +47,7 @@ void symbols::look_up(const std::vector<code_address>& places) {
     for (const auto& [object, wanted] : by_object) {
         std::vector<std::string> command{"addr2line", "-f", "-C", "-e", object};
         for (const code_address& p : wanted) command.push_back(fmt::format("{:#x}", p.offset));
-        // An object without an absolute path could be taken for an option or for another file.
+        // addr2line could interpret a path that is not absolute as an option or as another file.
         std::istringstream answer{object.starts_with('/') ? output_of(command).value_or("") : ""};
         for (const code_address& p : wanted) {
             code_name found = without_file(p);
@@ -86,7 +86,7 @@ std::vector<instruction> instructions_at(const code_address& p, std::uint64_t by
     return all;
 }
 
-/// Returns the target of a call; without a name if the call goes through a register.
+/// Returns the target of a call. If the call is through a register, the target has no name.
 call_site callee_of(const code_address& p, const instruction& call) {
     call_site found{"", false, {p.object, call.at, ""}};
     const std::size_t opening = call.text.find('<');
@@ -104,7 +104,7 @@ bool belongs_to_runtime(const call_site& c) { return c.function.starts_with("_IT
 
 bool is_call(const instruction& i) { return i.text.starts_with("call"); }
 
-/// Returns the target of a jump, or nothing for another instruction or a jump through a register.
+/// Returns the target of a jump. Returns nothing for a jump through a register, and for other instructions.
 std::optional<std::uint64_t> target_of(const instruction& i) {
     if (!i.text.starts_with('j')) return std::nullopt;
     const std::size_t operand = i.text.find_first_of(" \t");
@@ -120,7 +120,7 @@ std::optional<std::uint64_t> target_of(const instruction& i) {
 std::vector<call_site> symbols::unsafe_calls(const code_address& p) const {
     constexpr std::uint64_t far_enough = 4096;
     constexpr std::size_t enough = 3;
-    constexpr std::size_t runs = 8;  // limits runs of objdump; each target outside known code needs one
+    constexpr std::size_t runs = 8;  // limits the runs of objdump: each target outside of known code needs a run
     std::map<std::uint64_t, instruction> code;
     std::set<std::uint64_t> seen;
     std::vector<std::uint64_t> ways{p.offset};

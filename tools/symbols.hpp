@@ -1,5 +1,5 @@
-// Translates code addresses to names by addr2line and objdump of binutils, which come with GCC. If they find no name,
-// the symbol that the running program knew, or the address, is used.
+// Translates code addresses to names, with addr2line and objdump of binutils, which come with GCC. If these tools find
+// no name, the result is the symbol that the running program knew, or the address.
 #pragma once
 
 #include <map>
@@ -18,25 +18,24 @@ struct code_name {
 };
 
 struct call_site {
-    std::string function;  ///< demangled; empty: called through a register
+    std::string function;  ///< demangled; empty if the call is through a register
     bool foreign = false;  ///< defined in another object
     code_address at;       ///< place of the call
 };
 
 class symbols {
 public:
-    /// Looks up many addresses at once: one process for each object file.
+    /// Looks up many addresses at once, with only one process for each object file.
     void look_up(const std::vector<code_address>& places);
-    /// REQUIRES: the place was looked up.
+    /// Returns the name of a code address. REQUIRES: the address was looked up.
     [[nodiscard]] const code_name& operator[](const code_address& p) const;
 
-    /// Returns the calls that made a block irrevocable at `p`. On each path through the code after `p`, this is the
-    /// first call of a function that is not safe. The compiler switches as soon as every path leads to an unsafe
-    /// operation, so safe calls can come first. Returns at most three calls, or none if the followed paths end before
-    /// an unsafe call.
+    /// Returns the calls that made a block irrevocable at `p`: on each path through the code after `p`, the first call
+    /// of a function that is not safe. The compiler switches as soon as every path leads to an unsafe operation, so
+    /// safe calls can come first. Returns at most three calls, or none if the followed paths end before an unsafe call.
     [[nodiscard]] std::vector<call_site> unsafe_calls(const code_address& p) const;
-    /// Returns the unsafe functions that the block calls by name, each once, at most a few: those in the machine code
-    /// between its begin and its commit. For a block without instrumented code.
+    /// For a block without instrumented code: returns the unsafe functions that the block calls by name in the machine
+    /// code between its begin and its commit. Each function is returned once, and at most a few functions.
     [[nodiscard]] std::vector<call_site> calls_of_block(const code_address& begin) const;
 
 private:
@@ -44,7 +43,7 @@ private:
     safe_functions safe_;
 };
 
-/// Returns the place of the previous instruction: that of a call that returns to `p`.
+/// Returns an address within the previous instruction, which is the call if a call returns to `p`.
 inline code_address previous_instruction(const code_address& p) {
     return {p.object, p.offset == 0 ? 0 : p.offset - 1, p.symbol};
 }

@@ -31,7 +31,8 @@ long number_in(const std::string& text) noexcept {
     return error == std::errc{} && end == text.data() + text.size() && value > 0 ? value : 0;
 }
 
-/// Connects to `address`: a path, or, with @, a name outside of the file system. Returns -1 if it is not an address.
+/// Connects to `address`: a path, or, if it begins with @, a name outside of the file system. Returns -1 if `address`
+/// is invalid or the connection fails.
 int connect_to(std::string address) noexcept {
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
@@ -61,7 +62,7 @@ systemd_notifier::~systemd_notifier() {
 }
 
 void systemd_notifier::send(std::string_view word) noexcept {
-    // A failed send needs no handling: the supervisor will notice the silence.
+    // A failed send needs no handling, because the supervisor will notice that nothing arrives.
     if (socket_ >= 0) static_cast<void>(::send(socket_, word.data(), word.size(), MSG_NOSIGNAL));
 }
 

@@ -11,8 +11,9 @@ namespace tutti::tools {
 
 class systemd_notifier {
 public:
-    /// Reads the environment and removes its variables, so that children of the program do not use them. Without these
-    /// variables, the functions below do nothing. REQUIRES: no other thread uses the environment.
+    /// Reads the supervisor's variables and removes them from the environment, so that children of the program do not
+    /// use them. Without these variables, the functions below do nothing. REQUIRES: no other thread uses the
+    /// environment.
     systemd_notifier();
     ~systemd_notifier();
     systemd_notifier(const systemd_notifier&) = delete;
@@ -21,8 +22,8 @@ public:
     void ready() noexcept { send("READY=1"); }
     void stopping() noexcept { send("STOPPING=1"); }
 
-    /// From now on, sends a sign of life four times within the interval that the supervisor allows, if `lives()`
-    /// returns true. A separate thread calls it. @throws std::system_error
+    /// From now on, a separate thread calls `lives` four times within the interval that the supervisor allows. If
+    /// `lives` returns true, the thread sends a sign of life. @throws std::system_error
     void start_watchdog(std::function<bool()> lives);
 
 private:

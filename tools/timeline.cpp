@@ -48,12 +48,12 @@ server_address address_of(const std::string& text, const server_address& like) {
     return a;
 }
 
-/// A reading of another clock: its time, how far it is ahead of ours, and the possible error.
+/// A reading of another clock: its time, how far it is ahead of this process's clock, and the maximum error.
 struct reading {
     std::int64_t at = 0, ahead = 0, error = std::numeric_limits<std::int64_t>::max();
 };
 
-/// A server that records, and the relation of its clock to ours.
+/// A server that records a timeline, and the relation of the server's clock to this process's clock.
 class recorded {
 public:
     explicit recorded(const server_address& at) : name_{name_of(at)}, server_{at} {}
@@ -72,12 +72,13 @@ public:
         began_ = trace_[from].get<std::int64_t>();
         earliest_ = ours(began_);
     }
-    /// Returns the begin of its recording, by our clock.
+    /// Returns the time at which the server's recording began, by this process's clock.
     [[nodiscard]] std::int64_t earliest() const noexcept { return earliest_; }
     [[nodiscard]] double error_us() const noexcept { return microseconds(std::max(before_.error, after_.error)); }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-    /// Adds its events as those of process `number`, in our time since `from`.
+    /// Adds the server's events as events of process `number`. Their times are converted to this process's clock, and
+    /// count from `from`.
     void add_to(json& events, std::size_t number, std::int64_t from) {
         for (json& e : trace_["traceEvents"]) {
             e["pid"] = number;
@@ -97,8 +98,8 @@ private:
             "the server {} sent a timeline without a valid start time: use the tutti of the server's release", name_)};
     }
     static double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1000; }
-    /// Cristian, "Probabilistic clock synchronization", 1989: the server reads its clock between our request and its
-    /// reply, so the fastest reply is the most precise.
+    /// Cristian, "Probabilistic clock synchronization", 1989: the server reads its clock between the request and the
+    /// reply, so the fastest reply gives the most precise reading.
     reading read_clock() {
         constexpr int samples = 8;
         reading best;
@@ -113,7 +114,8 @@ private:
         }
         return best;
     }
-    /// Between the two readings, the drift of the clocks is assumed to be constant.
+    /// Converts a time of the server to this process's clock. Assumes that the drift between the two readings is
+    /// constant.
     [[nodiscard]] std::int64_t ours(std::int64_t theirs) const {
         const auto whole = static_cast<double>(std::max<std::int64_t>(after_.at - before_.at, 1));
         const double passed = static_cast<double>(theirs - before_.at) / whole;

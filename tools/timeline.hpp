@@ -5,7 +5,7 @@
 
 namespace tutti::tools {
 
-/// Makes servers record for a while what runs where, and writes one trace of all on a common time axis.
+/// Makes servers record for a while which calls run where, and writes one trace of all servers with a common time axis.
 /// @throws std::runtime_error
 void timeline(const timeline_options& options);
 

@@ -9,7 +9,7 @@
 
 namespace tutti::tools {
 
-/// The values of INFO by key. Values with parts (`a=1,b=2`) are stored by `key/part`.
+/// The values of INFO by key. Each part of a value with parts (`a=1,b=2`) is stored under `key/part`.
 using info_fields = std::map<std::string, std::string>;
 [[nodiscard]] info_fields parse_info(std::string_view text);
 

@@ -9,8 +9,9 @@
 
 namespace tutti {
 
-/// Chooses the algorithm for the whole process, before its first transaction. Without this call, the environment
-/// variable TUTTI_ALGORITHM decides. Without this variable, the default, `wb-etl`, applies.
+/// Chooses the algorithm for the whole process, before its first transaction. If the program does not call this
+/// function, the environment variable TUTTI_ALGORITHM names the algorithm. If this variable is not set, the algorithm
+/// is `wb-etl`.
 /// @throws usage_error  for an unknown name (the message lists the valid ones), or once a transaction has begun
 TUTTI_EXPORT void use_algorithm(std::string_view name);
 

@@ -11,8 +11,9 @@
 
 namespace tutti {
 
-/// Promises that a body's frames hold no objects with destructors. A restart may then jump (some 15 ns) instead of
-/// unwinding (about 1 us): `atomically(no_unwind, body)`. Nested blocks make their own choice.
+/// Promises that a body's frames hold no objects with destructors: `atomically(no_unwind, body)`. So a restart may jump
+/// (some 15 ns) instead of unwinding (about 1 us). The promise does not extend to nested blocks, which make their own
+/// choice.
 struct no_unwind_t {
     explicit no_unwind_t() = default;
 };
@@ -43,7 +44,7 @@ struct block_result<R, true> {
 #if defined(__cpp_transactional_memory)
 /// A block of the language inside a body may have to leave the body by an exception. But GCC assumes that the functions
 /// in such a block do not throw. So GCC concludes that a body with only such a block does not throw either, and makes
-/// the surrounding handler unreachable. Therefore GCC must not look into the body.
+/// the surrounding handler unreachable. Therefore `noipa` hides the body from GCC.
 template <class F>
 [[gnu::noipa]] result_of<F> run_body(F& body, tx& t) {
     return body(t);
@@ -55,7 +56,8 @@ TUTTI_ALWAYS_INLINE result_of<F> run_body(F& body, tx& t) {
 }
 #endif
 
-/// Runs body and commits until that succeeds. The first attempt of `body` has begun already.
+/// Runs `body` and tries to commit, again and again, until a commit succeeds. The first attempt of `body` has begun
+/// already.
 template <bool Lenient, class R, class F>
 typename block_result<R, Lenient>::type run_attempts(tx& t, F& body) {
     using result = block_result<R, Lenient>;
@@ -93,8 +95,8 @@ TUTTI_ALWAYS_INLINE auto run_outermost(tx& t, const options& how, F& body, call_
     return run_attempts<Lenient, result_of<F>>(t, body);
 }
 
-/// The body must not be inlined into the frame of the jump target. The compiler keeps every value of a function that
-/// calls setjmp in memory.
+/// The body must not be inlined into the frame of the jump target, because the compiler keeps every value of a function
+/// that calls setjmp in memory.
 template <bool Lenient, class R, class F>
 TUTTI_NOINLINE typename block_result<R, Lenient>::type run_attempts_cold(tx& t, F& body) {
     return run_attempts<Lenient, R>(t, body);
@@ -114,8 +116,8 @@ TUTTI_NOINLINE auto run_outermost_jumping(tx& t, const options& how, F& body, ca
     return run_attempts_cold<Lenient, R>(t, body);
 }
 
-/// Runs a closed nested block. The mode belongs to the whole transaction, which switches to the block's mode if that is
-/// stricter.
+/// Runs a closed nested block. The mode belongs to the whole transaction, so the transaction switches to the block's
+/// mode if that mode is stricter.
 template <bool Lenient, class F>
 auto run_nested(tx& t, const options& how, F& body, bool checkpoint = false) ->
     typename block_result<result_of<F>, Lenient>::type {
@@ -144,15 +146,15 @@ auto run_nested(tx& t, const options& how, F& body, bool checkpoint = false) ->
                 throw;
             }
         }
-        // This call is not in the handler, because a jump may leave it.
+        // This call is outside of the handler, because a jump may leave the call.
         const after_rollback next = reopen_nested(t, f);
         if (next == after_rollback::propagate) propagate(t);
         if (next == after_rollback::cancelled) return block_result<R, Lenient>::cancel();
     }
 }
 
-/// The promise of a flat block to be read-only. The block around it keeps the promise meanwhile. A restart may jump
-/// past the destructor; the block around it then forgets the promise when it runs again.
+/// The promise of a flat block to be read-only. While the flat block runs, the block around it keeps the promise, too.
+/// A restart may jump past the destructor. In this case the block around it forgets the promise when it runs again.
 class flat_read_only_scope {
 public:
     flat_read_only_scope(tx& t, bool read_only) noexcept {
@@ -171,7 +173,8 @@ private:
     frame* of_ = nullptr;
 };
 
-/// Runs a flat nested block: a part of the block around it. That block switches to the part's mode if it is stricter.
+/// Runs a flat nested block, which is a part of the block around it. The block around it switches to the part's mode if
+/// that mode is stricter.
 template <class F>
 result_of<F> run_flat(tx& t, const options& how, F& body) {
     if (how.mode == mode::visible && !t.irrevocable()) t.become_visible();
@@ -205,8 +208,8 @@ TUTTI_ALWAYS_INLINE auto run(const options& how, F& body, std::source_location a
 /// body's result.
 ///
 /// The body may run several times (see `tx::attempt`). The body always sees a consistent state, even in attempts that
-/// will be rolled back. An exception that leaves the body rolls it back and is rethrown. Inside another transaction the
-/// block is nested (see `nesting`).
+/// will be rolled back. An exception that leaves the body rolls the block back and is rethrown. Inside another
+/// transaction the block is nested (see `nesting`).
 ///
 /// @throws cancelled        if the body called `cancel`
 /// @throws deadline_missed  if the deadline cannot be met and `when_missed` is `refuse`; the block had no effect
@@ -224,7 +227,7 @@ auto atomically(F&& body, std::source_location at = std::source_location::curren
     return detail::run<false, false>(detail::no_options, body, at);
 }
 
-/// Runs a body whose frames hold no objects with destructors: restarts jump.
+/// Runs a body whose frames hold no objects with destructors. So restarts jump out of the body instead of unwinding.
 template <class F>
     requires std::is_invocable_v<F&, tx&>
 auto atomically(no_unwind_t, const options& how, F&& body, std::source_location at = std::source_location::current()) {
@@ -237,7 +240,7 @@ auto atomically(no_unwind_t, F&& body, std::source_location at = std::source_loc
     return detail::run<false, true>(detail::no_options, body, at);
 }
 
-/// Runs a block as `atomically` does, but a `cancel` of this block is a result: false or an empty optional.
+/// Runs a block as `atomically` does, but returns false or an empty optional if the block is cancelled.
 template <class F>
     requires std::is_invocable_v<F&, tx&>
 [[nodiscard]] auto try_atomically(const options& how, F&& body,
@@ -254,7 +257,8 @@ template <class F>
 /// Rolls back the innermost block and leaves it without effect.
 [[noreturn]] inline void cancel(tx& t) { detail::raise_cancel(t); }
 
-/// Rolls back the innermost block and runs it again at once. An error of use in an irrevocable transaction.
+/// Rolls back the innermost block and runs it again at once. This call is an error of use in an irrevocable
+/// transaction.
 [[noreturn]] inline void restart(tx& t) { detail::raise_restart(t); }
 
 template <class T>

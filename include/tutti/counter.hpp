@@ -20,14 +20,14 @@ inline constexpr std::size_t max_contexts = std::size_t{1} << 20;
 
 }  // namespace detail
 
-/// A counter whose additions commute. Transactions that add to it never conflict with each other over it, however many
-/// there are. A transaction that reads it sees the sum of all additions that precede it in the serial order, including
-/// its own. So a read conflicts with additions of other transactions.
+/// A counter whose additions commute. Any number of transactions can add to the counter without a conflict with each
+/// other. A read returns the sum of all additions that precede the reading transaction in the serial order, and of its
+/// own additions. So a read conflicts with additions of other transactions.
 ///
-/// Every context adds to a cell of its own on a cache line of its own. The first sixteen contexts take 1 KiB. Each
-/// doubling of their number takes another block, once one of the new contexts has added. `add` is one read and one
-/// write. For a context beyond the sixteenth it is two reads and one write, however many contexts there are. `get`
-/// reads every existing cell. Sums wrap around.
+/// Every context adds to a cell of its own on a cache line of its own. The cells of the first sixteen contexts take 1
+/// KiB. Each doubling of the number of contexts takes another block, which is made when one of the new contexts first
+/// adds. `add` is one read and one write. For a context beyond the sixteenth, `add` is two reads and one write, however
+/// many contexts there are. `get` reads every existing cell. Sums wrap around.
 ///
 /// Striping: Dice, Lev, Moir, "Scalable Statistics Counters", SPAA 2013. Here the cells are variables, which makes a
 /// read consistent.
@@ -57,7 +57,7 @@ public:
         return static_cast<std::int64_t>(sum);
     }
 
-    /// These functions run as transactions of their own, or as part of the running one.
+    /// These functions run as transactions of their own, or as part of the running transaction.
     void add(std::int64_t n) {
         atomically({.name = "counter::add", .nesting = nesting::flat}, [&](tx& t) { add(t, n); });
     }
@@ -85,7 +85,7 @@ private:
         if (block == nullptr) block = make_block(t, k);
         return block[number - cells_in(k)].value;
     }
-    /// Makes block k. If the transaction rolls back, its memory is freed. The cells need no destruction.
+    /// Makes block k. If the transaction rolls back, the memory of the block is freed. The cells need no destruction.
     TUTTI_COLD cell* make_block(tx& t, std::size_t k) {
         detail::reserve(t, 2, 0);
         void* const memory = detail::allocate(t, cells_in(k) * sizeof(cell), alignof(cell));

@@ -28,8 +28,8 @@ template <class Rep, class Period>
 }  // namespace detail
 
 /// The time by which a block should have committed. It is either a duration from the call of `atomically`, or a point
-/// in time. A point in time also counts the time before the call, such as the wait for a worker. `{}` and a duration of
-/// zero mean no deadline.
+/// in time. With a point in time, the time before the call also counts, such as the wait for a worker. `{}` and a
+/// duration of zero mean no deadline.
 ///
 ///     atomically({.name = "render", .deadline = 5ms}, draw);
 ///     atomically({.name = "reply", .deadline = request.arrived + 20ms}, answer);
@@ -53,8 +53,9 @@ public:
     }
 
 private:
-    // The deadline is one word, because every call writes its options anew. The word holds nanoseconds. Its second
-    // highest bit is set if the nanoseconds count from the epoch. The remaining bits suffice for 146 years.
+    // The deadline is only one word, so that it is cheap to write: every call of `atomically` writes its options again.
+    // The word holds nanoseconds. Its second highest bit is set if the nanoseconds count from the epoch. The remaining
+    // bits suffice for 146 years.
     static constexpr std::int64_t absolute = std::int64_t{1} << 62;
 
     template <class Rep, class Period>
@@ -65,12 +66,12 @@ private:
     std::int64_t word_ = 0;
 };
 
-/// The fate of a block whose deadline cannot be met: it has passed, or is nearer than the block's usual duration. The
-/// library checks this before every attempt.
+/// The reaction to a deadline that cannot be met, because it has passed or is nearer than the block's usual duration.
+/// The library checks the deadline before every attempt.
 enum class missed_deadline : std::uint8_t {
     run_anyway,       ///< the block runs, and reads visibly after a roll-back, so that a late block does not also
                       ///< starve
-    run_irrevocable,  ///< the block runs irrevocably, to be late by as little as possible
+    run_irrevocable,  ///< the block runs irrevocably, so that it is late by as little as possible
     refuse,           ///< `atomically` throws deadline_missed; the block had no effect
 };
 
@@ -86,21 +87,22 @@ struct deadline_outcome {
 /// The rules by which a block with a deadline becomes stricter.
 ///
 /// L is the block's usual duration: the percentile `options::qos` of a random sample of the site's undisturbed commits.
-/// The sample is for the mode that the block asks for, and omits the longest of these commits.
+/// The sample is for the mode that the block requests, and omits the longest of these commits.
 ///
 /// With the default factors, Tutti measures whether strictness helps. An attempt becomes stricter only if other
 /// transactions evidently delay the block, and if the stricter mode usually ends in time at its site. If strictness
 /// meets no more deadlines at a site, Tutti does not use it there.
 ///
-/// Other factors apply without measurement. An attempt that starts less than `visible_factor * L` before the deadline
-/// then reads visibly. An attempt that starts less than `irrevocable_factor * L` before the deadline is irrevocable. If
-/// both factors are 1, a block becomes strict only when its deadline can no longer be met.
+/// Factors other than the defaults apply without such a measurement. An attempt then reads visibly if it starts less
+/// than `visible_factor * L` before the deadline. It is irrevocable if it starts less than `irrevocable_factor * L`
+/// before the deadline. If both factors are 1, a block becomes strict only when its deadline can no longer be met.
 ///
 /// A value out of range is an error of use, diagnosed when a block with a deadline starts.
 struct deadline_tuning {
     double visible_factor = 6;      ///< finite; the defaults are those of the paper
     double irrevocable_factor = 4;  ///< at least 1 and at most visible_factor
-    /// Size of each sample, from 1 to 4096. The first block with a deadline at a site sets it for the site.
+    /// Size of each sample, from 1 to 4096. The first block with a deadline at a site determines the size for that
+    /// site.
     unsigned samples = 128;
 };
 

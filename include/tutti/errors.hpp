@@ -48,15 +48,14 @@ public:
     [[nodiscard]] const char* what() const noexcept override;
 };
 
-/// A node of a cluster or an engine, outside this process, is unreachable or has not answered in time. The block needs
-/// it.
+/// A node or an engine outside this process, which the block needs, is unreachable or has not answered in time.
 class TUTTI_EXPORT unreachable_error : public std::runtime_error {
 public:
     explicit unreachable_error(const std::string& what, bool outcome_known = true)
         : std::runtime_error{what}, outcome_known_{outcome_known} {}
     ~unreachable_error() override;
-    /// Returns true if the block had no effect. Returns false if the block had either all of its effects outside this
-    /// process or none.
+    /// Returns true if the block had no effect. Returns false if this is unknown: outside this process, the block had
+    /// either all of its effects or none.
     [[nodiscard]] bool outcome_known() const noexcept { return outcome_known_; }
 
 private:
@@ -66,8 +65,8 @@ private:
 namespace detail {
 
 /// The exception that a restart throws through the user's frames, so that their destructors run. It is not a
-/// std::exception, so that `catch (const std::exception&)` in a body does not catch it. If a body swallows it with
-/// `catch (...)`, the next barrier or the commit throws it again.
+/// std::exception, so that `catch (const std::exception&)` in a body does not catch it. If a body swallows the
+/// exception with `catch (...)`, the next barrier or the commit throws it again.
 struct TUTTI_EXPORT unwind {};
 
 }  // namespace detail

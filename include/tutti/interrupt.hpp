@@ -21,14 +21,14 @@ public:
     [[nodiscard]] const char* what() const noexcept override;
 };
 
-/// Represents the thread that made it, so that other threads can end this thread's transactions, for instance at a time
-/// limit or at shutdown.
+/// Represents the thread that constructed it. Other threads use the object to end this thread's transactions, for
+/// instance at a time limit or at shutdown.
 ///
 /// While the interruption is raised, an abort of this thread's transaction makes the transaction throw `interrupted`
 /// instead of running again. The cause of the abort does not matter. A waiting transaction throws `interrupted` within
-/// some 25 ms. This applies to waits in `retry`, for a variable or an abstract lock that another transaction holds, for
-/// irrevocability, and for its turn. Other transactions of the thread continue: to stop a loop of short transactions,
-/// raise again until the loop has ended.
+/// some 25 ms. This applies to a wait in `retry`, and to a wait for irrevocability, for the transaction's turn, or for
+/// a variable or an abstract lock that another transaction holds. Other transactions of the thread continue: to stop a
+/// loop of short transactions, raise again until the loop has ended.
 ///
 /// An interruption does not end these transactions:
 /// - a transaction that makes no access, or is irrevocable
@@ -40,7 +40,7 @@ public:
     /// Makes an interruption of the calling thread. The thread must not make a second one while the first one lives.
     /// @throws std::bad_alloc  if memory runs out
     interruption();
-    /// REQUIRES: runs on the same thread, outside of any transaction.
+    /// REQUIRES: the destructor runs on the thread that made the object, outside of any transaction.
     ~interruption();
     interruption(const interruption&) = delete;
     interruption& operator=(const interruption&) = delete;

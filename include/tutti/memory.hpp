@@ -22,11 +22,11 @@ template <class T>
 concept plain_word =
     std::is_trivially_copyable_v<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
 
-/// Reads an ordinary word transactionally. REQUIRES: `from` is aligned to sizeof(T). Costs one out-of-line call under
-/// every algorithm.
+/// Reads an ordinary word transactionally. REQUIRES: `from` is aligned to sizeof(T). A read costs one out-of-line call
+/// under every algorithm.
 ///
 /// While transactions can reach the memory, access it only through `load` and `store`. If a transaction has made memory
-/// private, you may use it directly once its `atomically` has returned (unless the block waived
+/// private, you may use that memory directly once the transaction's `atomically` has returned (unless the block waived
 /// `options::privatization`).
 /// @throws usage_error     if the address is not aligned
 /// @throws std::bad_alloc  if memory for the logs runs out
@@ -93,9 +93,9 @@ template <class T, class... Args>
 
 namespace detail {
 
-/// Up to `Max` objects that the innermost block makes before it links them. If linking fails, they are destroyed. So
-/// an operation makes its objects, reserves log space for its writes, and only then changes anything that others can
-/// see.
+/// Up to `Max` objects that the innermost block makes before it links them into a data structure. If the block cannot
+/// link the objects, they are destroyed. So an operation makes its objects, reserves log space for its writes, and only
+/// then changes anything that others can see.
 template <std::size_t Max>
 class unlinked {
 public:
@@ -113,7 +113,7 @@ public:
         made_[count_++] = const_cast<std::remove_cv_t<T>*>(object);
         return object;
     }
-    /// Keeps the objects, because they are linked, or will be linked without a possible failure.
+    /// Keeps the objects: they are linked now, or the rest of the linking cannot fail.
     void keep() noexcept { count_ = 0; }
 
 private:
@@ -122,8 +122,8 @@ private:
     std::array<void*, Max> made_{};
 };
 
-/// Destroys an object as `destroy` does. The object is, or only holds, a value of type T. REQUIRES: it holds no
-/// variable.
+/// Destroys an object as `destroy` does. The object is a value of type T, or contains only such a value. REQUIRES: the
+/// object contains no variable.
 template <class T, class Object>
 void destroy_value(tx& t, Object* object) {
     if (object == nullptr) return;
@@ -149,11 +149,11 @@ void destroy(tx& t, T* object) {
     });
 }
 
-/// Destroys all objects that any thread's transactions have destroyed or replaced before the call. Returns when the
-/// destructors have returned: waits until every transaction that was running at the call has ended. liburcu calls this
-/// rcu_barrier. Call it before `dlclose`, because a destructor may be code of the unloaded object, and before a check
-/// for leaks. Objects that these destructors retire may wait for a further call. A destructor must not wait for another
-/// thread's call, because that call waits for the destructor. O(threads + objects).
+/// Destroys all objects that any thread's transactions have destroyed or replaced before the call. Waits until every
+/// transaction that was running at the call has ended, and returns when the destructors have returned. liburcu calls
+/// such a function rcu_barrier. Call it before `dlclose`, because a destructor may be code of the unloaded object, and
+/// before a check for leaks. Objects that these destructors retire may wait for a further call. A destructor must not
+/// wait for another thread's call of this function, because that call waits for the destructor. O(threads + objects).
 /// @throws usage_error     inside a transaction, a handler of one, or a destructor of a retired object
 /// @throws std::bad_alloc  if memory runs out; some objects may then still wait
 TUTTI_EXPORT void destroy_retired();

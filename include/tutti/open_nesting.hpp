@@ -10,8 +10,8 @@
 
 namespace tutti {
 
-/// The name of an abstract lock: a thing that two operations must not access at the same time, such as "key 17 of this
-/// map".
+/// The name of an abstract lock: it stands for a thing that two operations must not access at the same time, such as
+/// "key 17 of this map".
 struct abstract_lock {
     const void* of;         ///< the object that owns the lock
     std::uint64_t key = 0;  ///< the part of the object; a hash of a key suffices, because equal hashes only conflict
@@ -21,9 +21,9 @@ struct abstract_lock {
 /// Takes an abstract lock, which the transaction holds until the outermost block has ended, including its undo actions.
 /// Waits while another transaction holds the lock. May restart the block. Idempotent. Throws std::bad_alloc.
 ///
-/// In a block that must commit (become_irrevocable), throws usage_error after some seconds if the holder's undo needs
-/// something that the block has marked. In this block, also throws usage_error, at once, if an on_abort handler of the
-/// holder waits to become irrevocable.
+/// In a block that must commit (become_irrevocable), two cases are an error of use. If the lock holder's undo needs
+/// something that the block has marked, throws usage_error after some seconds. If an on_abort handler of the holder
+/// waits to become irrevocable, throws usage_error at once.
 TUTTI_EXPORT void acquire(tx& t, const abstract_lock& lock);
 
 namespace detail {
@@ -36,9 +36,9 @@ TUTTI_EXPORT void leave_open_nested(tx& t) noexcept;
 /// Returns true if an open nested block that has left by an exception has committed, because an on_commit handler
 /// threw.
 [[nodiscard]] TUTTI_EXPORT bool threw_after_open_nested_commit(const tx& t) noexcept;
-/// Allows the irrevocable block of `t` to restart, although the block still wins every conflict here. A restart is
-/// possible because another node of a cluster does not know that the block must win. REQUIRES: the block has done
-/// nothing yet.
+/// Allows the irrevocable block of `t` to restart, although the block still wins every conflict in this process. The
+/// block may have to restart because another node of a cluster does not know that the block must win. REQUIRES: the
+/// block has done nothing yet.
 TUTTI_EXPORT void allow_restart(tx& t) noexcept;
 
 class open_nested_scope {
@@ -94,11 +94,11 @@ private:
 
 /// Runs `body(tx&)` as a transaction of its own inside the block of `t`, and commits it at once. All other transactions
 /// see its effects, and a later conflict over its reads cannot roll back `t`. If `t`, or the nested block around this
-/// call, is rolled back later, the undo takes the effects back. The undo is `undo(tx&)`, or `undo(tx&, const R&
-/// result)` with the body's result. Undos run as transactions, newest first.
+/// call, is rolled back later, the undo reverses the effects. The undo is `undo(tx&)`, or `undo(tx&, const R& result)`
+/// with the body's result. Undos run as transactions, newest first.
 ///
-/// Two such operations that do not commute must share an abstract lock. Each takes the lock first and holds it to the
-/// end of `t`:
+/// Two such operations that do not commute must share an abstract lock. Each operation first takes the lock, and holds
+/// it to the end of `t`:
 ///
 ///     bool put(tx& t, map& m, long key, int value) {
 ///         return open_nested(t, {{&m, hash(key)}},
@@ -106,15 +106,16 @@ private:
 ///             [&m, key](tx& u, bool inserted) { if (inserted) m.erase(u, key); });
 ///     }
 ///
-/// The body and the undo see memory as it is outside of `t`. The writes of `t` are not there yet. Accessing them is an
-/// error of use (under norec there is no error, and the access sees the old value). If the body changes something that
-/// `t` has read, `t` is rolled back. If `t` is visible and its records are marked, this is an error of use instead. The
-/// undo must not fail: an exception that leaves it terminates the program. The undo outlives the call, so capture by
-/// value, or capture objects that outlive `t`. The result and the captures of the undo may have types that can only be
-/// moved. Only an undo that takes the result needs a copy of it.
+/// The body and the undo see memory as it is outside of `t`. The writes of `t` have not taken effect there. Access to a
+/// variable that `t` has written is an error of use (under norec there is no error, and the access sees the old value).
+/// If the body changes something that `t` has read, `t` is rolled back. If `t` is visible, so that the ownership record
+/// is marked, such a change is an error of use instead. The undo must not fail: an exception that leaves it terminates
+/// the program. The undo outlives the call, so capture by value, or capture objects that outlive `t`. The result and
+/// the captures of the undo may have types that can only be moved. But if the undo takes the result, the result must be
+/// copyable.
 ///
-/// The body is a closed nested block in an irrevocable transaction, and if the algorithm runs one transaction at a
-/// time. The undo is not used then.
+/// If the transaction is irrevocable, or the algorithm runs one transaction at a time, the body is a closed nested
+/// block, and the undo is not used.
 ///
 /// After Moss, "Open Nested Transactions: Semantics and Support", WMPI 2006, and Ni et al., "Open Nesting in Software
 /// Transactional Memory", PPoPP 2007. Abstract locks: Herlihy and Koskinen, "Transactional Boosting", PPoPP 2008.

@@ -13,7 +13,7 @@ namespace tutti {
 /// The rule for direct access to plain memory after a commit has made it private.
 enum class privatization : std::uint8_t {
     safe,    ///< direct access is safe: the commit waits for transactions that could still see the memory
-    waived,  ///< not safe: the block privatizes nothing, or the caller waits in its own way
+    waived,  ///< direct access is not safe: the block privatizes nothing, or the caller has its own way to wait
 };
 
 /// The kind of an `atomically` inside another one.
@@ -22,7 +22,7 @@ enum class nesting : std::uint8_t {
     flat,    ///< the block is part of its parent: an abort of the block aborts the parent
 };
 
-/// The options of one atomic block, for designated initializers: `atomically({.name = "audit", .read_only = true},
+/// The options of one atomic block. Use designated initializers: `atomically({.name = "audit", .read_only = true},
 /// body)`.
 struct options {
     /// The block's name in statistics. The string must outlive the program's use of statistics, as a literal does. May
@@ -38,7 +38,7 @@ struct options {
     /// The priority for `policy::priority`: the higher one wins.
     int priority = 0;
     tutti::privatization privatization = tutti::privatization::safe;
-    /// Used only if the block runs inside another one.
+    /// Used only if the block runs inside another block.
     tutti::nesting nesting = tutti::nesting::closed;
     /// The time by which the block should have committed. Only an outermost block uses this member and the following
     /// ones.
@@ -48,15 +48,15 @@ struct options {
     double qos = 0.99;
     /// The reaction to a deadline that cannot be met.
     tutti::missed_deadline when_missed = tutti::missed_deadline::run_anyway;
-    /// The place for the outcome, or null. Must outlive the call.
+    /// The variable to which the outcome is written, or null. The variable must outlive the call.
     deadline_outcome* outcome = nullptr;
-    /// Null for the defaults. Must outlive the call; a `static constexpr` object does.
+    /// Null: the defaults. The object must outlive the call; a `static constexpr` object does.
     const deadline_tuning* tuning = nullptr;
 };
 
 namespace detail {
 
-/// The options of a block without options. They are a constant, so that the call need not build an object.
+/// The options of a block for which none are given. They are a constant, so that the call need not build an object.
 inline constexpr options no_options{};
 
 }  // namespace detail

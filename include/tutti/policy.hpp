@@ -15,7 +15,7 @@ namespace tutti {
 /// `use_policy` takes these names with `-` instead of `_`.
 ///
 /// Under every policy except `suicide` and `aggressive`, other transactions can restart a transaction only a bounded
-/// number of times. After 16 restarts it wins by age. After 64 restarts it runs irrevocably.
+/// number of times. After 16 restarts, the transaction wins conflicts by age. After 64 restarts, it runs irrevocably.
 enum class policy : std::uint8_t {
     standard,  ///< the process's policy: `use_policy`, TUTTI_POLICY, or patient
 #define TUTTI_ENUMERATOR(name, NAME) name,
@@ -25,7 +25,7 @@ enum class policy : std::uint8_t {
 
 /// Chooses the policy of the process for all blocks that name no policy, from their next attempt on. Without this call,
 /// the environment variable TUTTI_POLICY decides. Without this variable, the default applies.
-/// @throws usage_error  for an unknown name; the message lists the valid ones
+/// @throws usage_error  for an unknown name; the message lists the valid names
 TUTTI_EXPORT void use_policy(std::string_view name);
 
 /// Returns the name of the process's policy.

@@ -10,20 +10,20 @@
 
 namespace tutti {
 
-/// Rolls the transaction back. Runs it again once another commit has changed something that it has read, in any
-/// alternative that was tried; the thread sleeps until then. Inside `or_else`, the next alternative runs first. This
-/// call is an error of use in an irrevocable transaction. In a transaction that has read nothing, it is also an error
-/// of use, because nothing could ever wake the transaction.
+/// Rolls the transaction back. The thread then sleeps until another commit changes something that the transaction has
+/// read, in any alternative that was tried. Then the transaction runs again. Inside `or_else`, the next alternative
+/// runs first. This call is an error of use in an irrevocable transaction. In a transaction that has read nothing, it
+/// is also an error of use, because nothing could ever wake the transaction.
 [[noreturn]] inline void retry(tx& t) { detail::raise_retry(t); }
 
-/// Waits as `retry` does, but for at most `limit` in all, over every restart of this execution of the block. Then the
-/// function returns, and the code after it handles the timeout. In an alternative of `or_else` that is not the last
-/// one, the function does not wait but leaves to the next alternative. If the transaction has read nothing, the
-/// function sleeps for `limit`.
+/// Waits as `retry` does, but for at most `limit` in all, counted over all restarts of this execution of the block.
+/// Then the function returns, and the code after it handles the timeout. In an alternative of `or_else` that is not the
+/// last one, the function does not wait: the next alternative runs. If the transaction has read nothing, the function
+/// sleeps for `limit`.
 ///
-/// Each call has its own limit, which counts from the first time that this execution reached it. A block that waits in
-/// two places, or calls a function that waits twice, waits for both limits, one after the other. Throws std::bad_alloc.
-/// A limit beyond the range of nanoseconds becomes their largest or smallest number.
+/// Each call has its own limit, which starts when this execution first reaches the call. A block that waits in two
+/// places, or calls a function that waits twice, waits for both limits, one after the other. Throws std::bad_alloc. A
+/// limit beyond the range of nanoseconds becomes their largest or smallest number.
 template <class Rep, class Period>
 void retry_for(tx& t, std::chrono::duration<Rep, Period> limit,
                std::source_location at = std::source_location::current()) {
@@ -39,15 +39,15 @@ inline void check(tx& t, bool condition) {
 /// converts the point at the time of the call.
 template <class Clock, class Duration>
 void retry_until(tx& t, std::chrono::time_point<Clock, Duration> when) {
-    // The difference in floating-point seconds cannot overflow, whatever the clock's unit is. The exact difference
-    // could.
+    // The difference in floating-point seconds cannot overflow, whatever the clock's unit is. An exact difference could
+    // overflow.
     using seconds = std::chrono::duration<double>;
     constexpr seconds far = std::chrono::years{100};
     const auto now = Clock::now();
     const auto mine = std::chrono::steady_clock::now();
     const seconds about = seconds{when.time_since_epoch()} - seconds{now.time_since_epoch()};
     if (about > far) retry(t);                                       // beyond the range of nanoseconds
-    if (!(about > -far)) return detail::raise_retry_until(t, mine);  // long past
+    if (!(about > -far)) return detail::raise_retry_until(t, mine);  // the point in time is long past
     detail::raise_retry_until(t, mine + std::chrono::ceil<std::chrono::nanoseconds>(when - now));
 }
 
@@ -81,19 +81,19 @@ R choose(tx& t, First& first, Rest&... rest) {
                 throw;
             }
         }
-        // This call is not in the handler, because a jump may leave it.
+        // This call comes after the handler and not inside it, because the call may leave by a jump.
         const after_rollback next = reopen_nested(t, f);
         if (next == after_rollback::propagate) propagate(t);
-        if (next == after_rollback::cancelled) break;  // the alternative retried, so the next one runs
+        if (next == after_rollback::cancelled) break;  // the alternative has called retry, so the next one runs
     }
     return choose<R>(t, rest...);
 }
 
 }  // namespace detail
 
-/// Runs `first(tx&)`. If it calls `retry`, rolls it back and runs the next alternative, and so on. If the last
-/// alternative retries, the whole transaction waits until something that any of them has read changes. All alternatives
-/// return the same type. Every alternative is a closed nested block.
+/// Runs `first(tx&)`. If this alternative calls `retry`, rolls it back and runs the next one, and so on. If the last
+/// alternative calls `retry`, the whole transaction waits until something changes that any alternative has read. All
+/// alternatives return the same type. Every alternative is a closed nested block.
 template <class First, class... Rest>
     requires(sizeof...(Rest) > 0)
 auto or_else(tx& t, First&& first, Rest&&... rest) {

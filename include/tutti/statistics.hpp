@@ -1,5 +1,5 @@
 /// @file
-/// Statistics of atomic blocks: counters per site. Any thread may make these calls at any time.
+/// Statistics of atomic blocks: counters per site. Any thread may call these functions at any time.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace tutti {
 
-/// Another block that caused aborts of this one. It is the block that the other thread ran last when this block looked.
-/// So the entry is a strong hint, not a proof. Under `norec`, a failed validation names no block.
+/// Another block that caused aborts of this block. When this block aborts, it records the latest block of the other
+/// thread. So the entry is a strong hint, not a proof. Under `norec`, a failed validation names no block.
 struct conflicting_site_statistics {
     std::uint32_t site = 0;  ///< the other block's site_statistics::id; a block without any other counts is not in the
                              ///< list
@@ -34,8 +34,8 @@ struct site_statistics {
     std::uint64_t aborts = 0;  ///< attempts that were rolled back, for any cause; the sum of aborts_by_cause
     std::array<std::uint64_t, abort_cause_count> aborts_by_cause{};
     std::vector<conflicting_site_statistics>
-        conflicting_sites;  ///< the blocks that made this one roll back, as far as known; worst first
-    /// Time in attempts that other transactions made roll back, estimated from timed attempts.
+        conflicting_sites;  ///< the blocks that made this block roll back, as far as known; most frequent first
+    /// Time in attempts that were rolled back because of other transactions, estimated from timed attempts.
     std::uint64_t lost_nanoseconds = 0;
     /// Partial roll-backs. A conflict took the attempt back to a nested block or a checkpoint, from which the attempt
     /// continued. Partial roll-backs are not aborts.
@@ -45,20 +45,20 @@ struct site_statistics {
     std::uint64_t irrevocable = 0;  ///< switches to irrevocable mode
     /// The reason for the latest switch to irrevocable mode, or empty.
     std::string irrevocable_reason;
-    /// Durations of committed attempts. One in `statistics_sampling` is timed. Bucket i counts durations from 2^i up to
-    /// 2^(i+1) nanoseconds.
+    /// Durations of committed attempts. One commit in `statistics_sampling` is timed. Bucket i counts durations from
+    /// 2^i up to 2^(i+1) nanoseconds.
     std::array<std::uint64_t, 40> durations{};
-    /// Commits of blocks with a deadline, by the `mode` of the commit: commits in time, and late ones.
+    /// Commits of blocks with a deadline, by the `mode` of the commit: commits in time, and late commits.
     std::array<std::uint64_t, mode_count> deadlines_met{};
     std::array<std::uint64_t, mode_count> deadlines_missed{};
     std::uint64_t deadlines_refused = 0;  ///< number of times that a block threw deadline_missed
-    std::uint64_t hardware_commits = 0;   ///< those of `commits` that hardware attempts made (`hytm`, `htm`)
+    std::uint64_t hardware_commits = 0;   ///< part of `commits`: commits of hardware attempts (`hytm`, `htm`)
     /// Hardware attempts that ended without effect, by hardware_abort. They are not aborts, because the block
-    /// continued. If such an attempt made the whole block restart, `aborts` counts it, too.
+    /// continued. If the whole block restarted because of such an attempt, `aborts` counts the attempt, too.
     std::array<std::uint64_t, hardware_abort_count> hardware_aborts{};
 };
 
-/// The sampling interval of durations: one committed attempt in 32 is timed, so that the clock costs a short
+/// The sampling interval of durations: one committed attempt in 32 is timed, so that reading the clock costs a short
 /// transaction little.
 inline constexpr unsigned statistics_sampling = 32;
 
@@ -66,12 +66,12 @@ inline constexpr unsigned statistics_sampling = 32;
 /// more of these words, separated by commas:
 ///   `on`      counts
 ///   `report`  also prints the table to standard error when the process exits
-///   `signal`  also prints it when SIGINT or SIGTERM ends the process, and on request by SIGQUIT (Ctrl-\) or by
+///   `signal`  also prints the table when SIGINT or SIGTERM ends the process, and on request by SIGQUIT (Ctrl-\) or by
 ///             `tutti stat`: docs/observing.md
 /// Counting costs nothing while it is off.
 TUTTI_EXPORT void enable_statistics(bool on);
 
-/// Returns all sites that have counted anything, busiest first. Reads the counters of running threads while they
+/// Returns all sites with a counter that is not zero, busiest first. Reads the counters of running threads while they
 /// change. O(sites * descriptors). There are as many descriptors as threads have run transactions at the same time.
 /// @throws std::bad_alloc  if memory runs out
 [[nodiscard]] TUTTI_EXPORT std::vector<site_statistics> statistics();

@@ -13,7 +13,7 @@ namespace tutti {
 
 namespace detail {
 
-/// True if T is stored in the variable's own word. Any other T is stored in an immutable node behind it.
+/// True if T is stored in the variable's own word. Any other T is stored in an immutable node to which the word points.
 template <class T>
 inline constexpr bool in_place =
     std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T> && sizeof(T) <= sizeof(word);
@@ -24,13 +24,14 @@ inline constexpr bool in_place =
 ///
 /// Strongly atomic: `load` and `store` outside a transaction behave as transactions of one access. A `var` must outlive
 /// every transaction that can reach it. Inside a transaction, make and destroy objects that hold variables by `create`
-/// and `destroy`, which ensure that.
+/// and `destroy`, which ensure this lifetime.
 ///
 /// Trivially copyable values of up to eight bytes are stored in place. Any other copyable T (std::string,
-/// std::shared_ptr, large structs) is stored in an immutable node. `set` allocates a new node, and the old one is
+/// std::shared_ptr, large structs) is stored in an immutable node. `set` allocates a new node, and the old node is
 /// reclaimed when no transaction can still see it.
 ///
-/// `set` always copies its argument and never moves from it, because a body that runs again needs the same argument.
+/// `set` always copies its argument and never moves from it, because the body may run again, and then needs the same
+/// argument.
 template <class T>
 class var {
     static_assert(std::copyable<T>,
@@ -65,8 +66,8 @@ public:
     [[nodiscard]] TUTTI_ALWAYS_INLINE T get(tx& t) const {
         return detail::from_word<T>(detail::access::read(t, cell_));
     }
-    /// Writes a value, which takes effect when the transaction commits. An error of use in a read-only block and
-    /// outside a transaction.
+    /// Writes a value, which takes effect when the transaction commits. The call is an error of use in a read-only
+    /// block and outside a transaction.
     TUTTI_ALWAYS_INLINE void set(tx& t, const T& value) { detail::access::write(t, cell_, detail::to_word(value)); }
 
     /// Replaces the value by f(value), and returns the new value.
@@ -126,9 +127,9 @@ public:
     ~var() { delete as_node(cell_.value.raw().load(std::memory_order_relaxed)); }
 
     /// Returns the value of the transaction's snapshot. The reference is valid until the outermost block ends. A
-    /// reference to a value that this transaction has set ends earlier. It is valid until the transaction sets the
-    /// variable again, or rolls back the nested block that set it. Copy values that must live longer (returning
-    /// `get(t)` from a body without a declared return type copies).
+    /// reference to a value that this transaction has set ends earlier. Such a reference is valid until the transaction
+    /// sets the variable again, or rolls back the nested block that set it. Copy values that must live longer
+    /// (returning `get(t)` from a body without a declared return type copies).
     [[nodiscard]] const T& get(tx& t) const { return as_node(detail::access::read(t, cell_))->value; }
     /// Copies `value` into a new node. `value` may be a part of the variable's own value. If T's copy constructor
     /// throws, the exception leaves this function and the variable keeps its value.

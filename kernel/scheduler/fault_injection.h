@@ -5,14 +5,14 @@
 
 enum fault {
 	no_fault,
-	free_extension,		/* time that a thread runs beyond its slice is not charged */
+	free_extension,		/* the time that a thread runs beyond its slice is not charged */
 	endless_extension,	/* one extension follows another */
 	ahead_of_time,		/* a turn is extended before the transaction's `extend_from_ns` */
 	moves_inside,		/* a thread moves to another processor inside a transaction */
-	no_release,		/* a wait ends with its time, not with the transaction */
+	no_release,		/* a wait ends at its time limit, not with the winner's transaction */
 	no_wait,		/* the loser does not wait */
 	same_weight,		/* a loser that defers keeps its weight */
-	ignores_ends,		/* the transaction of a thread that has ended stays */
+	ignores_ends,		/* the transaction of a thread that has ended is not removed */
 	deaf_to_signals,	/* a signal does not end a wait */
 	one_map_for_all,	/* all programs share one map */
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loads the scheduler, and gives each program that connects its own map. When this process ends, for any reason, the
- * scheduler ends with it, and the kernel returns to its own scheduler.
+ * Loads the scheduler, and gives a separate map to each program that connects. When this process ends, for any reason,
+ * the scheduler ends with it, and the kernel returns to its own scheduler.
  */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
@@ -27,7 +27,7 @@
 #include "fault_injection.h"
 #include "scheduler.h"
 
-#define POLL_MS 200 /* interval of checks whether the kernel has ended the scheduler */
+#define POLL_MS 200 /* interval at which the loader checks whether the kernel has ended the scheduler */
 
 struct program {
 	__u32 tgid, uid;
@@ -109,7 +109,7 @@ static void send_reply(int connection, int error, int map)
 		control.header.cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(&control.header), &map, sizeof(map));
 	}
-	/* A client that does not receive the message has gone. */
+	/* If the message cannot be sent, the client has ended. */
 	if (sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		shutdown(connection, SHUT_RDWR);
 }
@@ -156,7 +156,8 @@ static void accept_client(int listener)
 		error = ENOSPC;
 	if (!error && !shares_pid_namespace(peer.pid))
 		error = EXDEV;
-	/* Opened before the map is added, so that a process that ends meanwhile is noticed and its map removed. */
+	/* The descriptor is opened before the map is added, so that the end of the process is noticed and its map is
+	 * removed. */
 	if (!error && (c.process = syscall(SYS_pidfd_open, peer.pid, 0)) < 0)
 		error = errno;
 	if (!error && (map = new_map()) < 0)
@@ -215,7 +216,7 @@ static int serve(int listener, int signals)
 		all[0] = (struct pollfd){ .fd = signals, .events = POLLIN };
 		all[1] = (struct pollfd){ .fd = listener, .events = POLLIN };
 		for (i = 0; i < n; i++) {
-			/* Clients send nothing. Any input, like the end of a connection, drops the client. */
+			/* Clients send nothing, so any input drops the client, as does the end of the connection. */
 			all[2 + 2 * i] = (struct pollfd){ .fd = clients[i].connection, .events = POLLIN };
 			all[3 + 2 * i] = (struct pollfd){ .fd = clients[i].process, .events = POLLIN };
 		}
@@ -227,7 +228,7 @@ static int serve(int listener, int signals)
 			report("the kernel has ended the scheduler: %s %s", state->reason, state->message);
 			return 1;
 		}
-		/* Goes backwards, because drop() moves the last client into the gap. */
+		/* The loop runs backwards, because drop() moves the last client into the gap. */
 		for (i = n; i-- > 0;)
 			if (all[2 + 2 * i].revents || all[3 + 2 * i].revents)
 				drop(i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Losers that wait: how they leave the processor, and when they return. */
+/* Losers that wait: how they leave the processor, and when they run again. */
 #ifndef TUTTI_LOSERS_BPF_H
 #define TUTTI_LOSERS_BPF_H
 
@@ -8,7 +8,7 @@
 #define CLOCK_MONOTONIC 1
 #define SHARED 0x10000ULL
 #define BLOCKED 0x10001ULL
-#define MAX_BLOCKED 256 /* each check goes through all of them; further losers do not wait */
+#define MAX_BLOCKED 256 /* each check visits all waiting losers; further losers do not wait */
 
 struct poll {
 	struct bpf_timer timer;
@@ -33,14 +33,14 @@ static void poll_soon(u64 ns)
 	u32 zero = 0;
 	struct poll *l = bpf_map_lookup_elem(&polls, &zero);
 
-	/* A check that is already due is not delayed; otherwise many losers could delay it forever. */
+	/* A check that is already scheduled is not delayed. Otherwise a stream of new losers could delay it forever. */
 	if (l && (__sync_lock_test_and_set(&l->is_due, 1) == 0 || ns == 0))
 		bpf_timer_start(&l->timer, ns, 0);
 }
 
 /*
- * Returns the queue for a loser that runs again. Sets `kick` to the processor to kick after that, or to -1. An idle
- * processor takes only this thread, so the winner that releases it need not make room.
+ * Returns the queue for a loser that runs again. Sets `kick` to the processor to kick after that, or to -1. If the
+ * processor is idle, it runs only this thread, so the winner that releases the thread need not leave its own processor.
  */
 static u64 queue_for(struct task_struct *p, s32 *kick)
 {
@@ -87,7 +87,7 @@ static void release_losers(bool by_winner)
 		if (wait_state == WAITS)
 			continue;
 		queue = queue_for(p, &kick);
-		/* Waiting here earns no more `dsq_vtime` credit than sleeping. */
+		/* A thread that waits here earns no more `dsq_vtime` credit than a thread that sleeps. */
 		scx_bpf_dsq_move_set_vtime(&it, limit_credit(p->scx.dsq_vtime));
 		if (!scx_bpf_dsq_move_vtime(&it, p, queue, 0))
 			continue;
@@ -104,7 +104,7 @@ static void release_losers(bool by_winner)
 
 static int poll_losers(void *map, int *key, struct poll *l)
 {
-	/* Cleared before the check: a loser that comes later asks for another check. */
+	/* Cleared before the check, so that a loser that begins to wait later requests another check. */
 	__sync_lock_test_and_set(&l->is_due, 0);
 	release_losers(false);
 	if (scx_bpf_dsq_nr_queued(BLOCKED) > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The threads that have slots, what they have written there, and the scheduler's own data on them. */
+/* The threads that have slots, the data that they have written there, and the scheduler's own data about them. */
 #ifndef TUTTI_SCHED_SLOTS_BPF_H
 #define TUTTI_SCHED_SLOTS_BPF_H
 
@@ -15,10 +15,10 @@
 #define write_once(x, value) (*(volatile typeof(x) *)&(x) = (value))
 #define count(what) __sync_fetch_and_add(&state.counts.what, 1)
 
-/* A section of its own, and so a separate map, which the loader maps. */
+/* These data have a section of their own, and so a separate BPF map, which the loader maps into memory. */
 struct tutti_state state SEC(".data.state");
 
-/* The key of a program. A process that runs another user's program after exec does not match it. */
+/* The key of a program. A process that runs another user's program after exec does not match this key. */
 struct program {
 	u32 tgid, uid;
 };
@@ -36,7 +36,7 @@ struct {
 	__array(values, struct page);
 } programs SEC(".maps");
 
-/* The scheduler's own data on a thread. */
+/* The scheduler's own data about a thread. */
 struct thread {
 	u64 charged_until, turn_began;	/* CLOCK_MONOTONIC; a turn lasts from one scheduling decision to the next */
 	u64 blocked_until;		/* 0: the thread need not wait */
@@ -44,7 +44,7 @@ struct thread {
 	u64 was_inside;			/* the transaction in which the thread last stopped */
 	s32 cpu;
 	u32 extended;			/* in this turn */
-	u32 yields;			/* other threads run first, if any can run */
+	u32 yields;			/* the thread has yielded: other threads run first, if any can run */
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -61,7 +61,7 @@ static bool is_before(u64 a, u64 b)
 /* The largest `dsq_vtime` that has run. */
 static u64 vtime_now;
 
-/* Bounds the credit of a thread that has not run for long to one slice. */
+/* Limits the credit of a thread that has not run for a long time to one slice. */
 static u64 limit_credit(u64 vtime)
 {
 	u64 oldest = vtime_now - TUTTI_SLICE_NS;
@@ -129,7 +129,7 @@ static __always_inline bool wants_extension(struct sched_slot s)
 	return read_once(t->running) && (injected(ahead_of_time) || bpf_ktime_get_ns() >= read_once(t->extend_from_ns));
 }
 
-/* Returns the transaction that this thread has lost to, if it still runs, or null. */
+/* Returns the transaction to which this thread has lost a conflict. Returns null if that transaction no longer runs. */
 static __always_inline struct tutti_transaction *winner_of(struct sched_slot s)
 {
 	u64 awaited = read_once(transaction_of(s)->awaited);

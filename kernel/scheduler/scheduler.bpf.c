@@ -6,9 +6,9 @@
  * its processor.
  *
  * Apart from that, it is weighted fair queueing: the thread that has had the least time for its weight, by
- * `dsq_vtime`, runs next. Each nanosecond that a thread runs is charged, also in an extension, so a false claim of a
- * transaction gains nothing. Queues: SHARED for threads that may run anywhere, one per processor for threads that
- * may not move, BLOCKED for losers that wait.
+ * `dsq_vtime`, runs next. Each nanosecond that a thread runs is charged, also in an extension. So a thread gains
+ * nothing if it falsely claims to run a transaction. Queues: SHARED for threads that may run anywhere, one per
+ * processor for threads that may not move, BLOCKED for losers that wait.
  *
  * The scheduler believes a program only about its own threads.
  */
@@ -137,7 +137,7 @@ SEC("struct_ops/dispatch") void BPF_PROG(tutti_dispatch, s32 cpu, struct task_st
 	}
 	if (!next)
 		return;
-	/* Falls back to the other queue if no thread in the first one may run here. */
+	/* Uses the other queue if no thread in the first queue may run here. */
 	if (!scx_bpf_dsq_move_to_local(next == own ? cpu : SHARED))
 		scx_bpf_dsq_move_to_local(next == own ? SHARED : cpu);
 }
@@ -192,7 +192,7 @@ SEC("struct_ops/stopping") void BPF_PROG(tutti_stopping, struct task_struct *p, 
 	charge(p, t, now);
 	t->was_inside = s.page ? read_once(transaction_of(s)->running) : 0;
 	end_turn(t, now, runnable, t->was_inside);
-	/* The thread sleeps, which also returns the extension. */
+	/* The thread goes to sleep, and so also returns the extension. */
 	if (!runnable && s.page)
 		write_once(shared_slot_of(s)->extended, 0);
 }
@@ -204,7 +204,7 @@ SEC("struct_ops.s/init_task") s32 BPF_PROG(tutti_init_task, struct task_struct *
 	return bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) ? 0 : -12 /* ENOMEM */;
 }
 
-/* The thread has ended, for any reason, or the scheduler ends. Marks its transaction as ended. */
+/* Called when the thread has ended, for any reason, or when the scheduler ends. Marks its transaction as ended. */
 SEC("struct_ops/exit_task") void BPF_PROG(tutti_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	struct sched_slot s = sched_slot_of(p);

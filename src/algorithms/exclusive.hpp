@@ -1,10 +1,12 @@
-// One transaction at a time: `serial` and `global-lock`, the baselines. They differ in what a transaction takes first.
+// One transaction at a time: `serial` and `global-lock`, the baselines. They differ in the lock or token that a
+// transaction acquires first.
 //
 //   serial       the irrevocable slot, so that no other transaction can abort it
 //   global-lock  a lock
 //
-// Writes go to memory under locked orecs with an undo log, although no other transaction runs. Accesses outside
-// transactions read the orecs, `retry` waits on them, and an exception or a cancel needs the log.
+// Writes go to memory under locked orecs with an undo log, although no other transaction runs. The orecs are needed
+// because accesses outside transactions read them and `retry` waits for their change; the log is needed for an
+// exception or a cancel.
 #pragma once
 
 #include "algorithms/undo.hpp"
@@ -15,7 +17,7 @@
 
 namespace tutti::algorithms {
 
-/// `Token::acquire(d)` waits, and fails only if the execution of d ends here; `Token::release(d)` is idempotent.
+/// `Token::acquire(d)` waits, and fails only if the execution of d has to end here; `Token::release(d)` is idempotent.
 template <class Token>
 struct exclusive {
     static constexpr std::string_view name = Token::name;
@@ -49,7 +51,7 @@ struct exclusive {
         const word there = r.load(std::memory_order_relaxed);
         if (d.owns(there)) return undo::write_owned(d, location, there, value);
         d.writes.reserve_one();
-        // seq_cst, like the draw that follows: version_clock.hpp, 1. No other transaction stores orecs.
+        // seq_cst, as is the draw that follows: see version_clock.hpp, 1. No other transaction stores orecs.
         r.store(d.self_lock | d.writes.size(), std::memory_order_seq_cst);
         undo::write_taken(d, location, {memory::version_of(there), false}, value);
     }
@@ -100,13 +102,13 @@ struct irrevocable_token {
 
     [[nodiscard]] static bool acquire(descriptor& d) noexcept {
         if (d.slot == core::irrevocable_slot) return true;
-        // A visible reader's slot, which has no use if no other transaction runs.
+        // A slot for a visible reader, which is never used because no other transaction runs.
         if (d.strict()) core::release_tokens(d);
         if (!core::wait_for_slot(d, memory::status::irrevocable)) return false;
         d.slow_commit |= core::slow_commit_strict;
         return true;
     }
-    static void release(descriptor&) noexcept {}  // the runtime takes it back with the slot
+    static void release(descriptor&) noexcept {}  // the runtime releases the token together with the slot
 };
 
 struct global_lock_token {

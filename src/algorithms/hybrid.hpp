@@ -1,11 +1,11 @@
 // hytm and htm: a block runs in a hardware transaction, or in software if hardware fails it.
 //
-// The software half is NOrec (norec.hpp), because it shares little with hardware: one word. An orec for each variable
-// would add a second line to the hardware's read set for every first one. Stamping orecs at the commit would add a
-// third to its write set. Capacity is the reason why hardware attempts fail. Dalessandro, Carouge, White, Lev, Moir,
-// Scott, Spear: "Hybrid NOrec: A Case Study in the Effectiveness of Best Effort Hardware Transactional Memory", ASPLOS
-// 2011. This is the paper's variant with two locations: hardware commits all read the first one, and would end each
-// other by writing it.
+// The software half is NOrec (norec.hpp), because NOrec shares only one word with hardware attempts. With an orec for
+// each variable, every variable would take two cache lines of the hardware's read set instead of one. Storing versions
+// in orecs at the commit would add another line to its write set. Lines matter because hardware attempts fail for lack
+// of capacity. Dalessandro, Carouge, White, Lev, Moir, Scott, Spear: "Hybrid NOrec: A Case Study in the Effectiveness
+// of Best Effort Hardware Transactional Memory", ASPLOS 2011. This is the paper's variant with two locations: all
+// hardware commits read the first location, and would end each other if they also wrote it.
 //
 //   sequence            locked by a software commit while it writes back (norec.hpp)
 //   hardware_commits    the number of commits in hardware
@@ -15,43 +15,44 @@
 //   software attempt    as in norec.hpp, where "the sequence" is the sum of both
 //   software commit     lock the sequence; have hardware commits been counted since the snapshot? unlock, revalidate
 //
-// Hardware has failed a block after max_hardware_attempts attempts, or earlier if another try would fail as well. If it
-// has failed the block often, an execution may skip it (core/state/hardware_history.hpp). The two algorithms differ in
-// what follows. Under `hytm` the block runs as any optimistic transaction of NOrec, beside others of both kinds. Under
-// `htm` it becomes irrevocable at its first access, so only one such block runs at a time, and no transaction commits
-// beside it.
+// Hardware has failed a block after max_hardware_attempts attempts, or earlier if another try would fail as well. If
+// hardware has often failed a block, an execution may skip the hardware attempts (core/state/hardware_history.hpp). The
+// two algorithms differ in what follows. Under `hytm` the block runs as any optimistic transaction of NOrec, at the
+// same time as other software and hardware transactions. Under `htm` the block becomes irrevocable at its first access,
+// so only one such block runs at a time, and no transaction commits beside it.
 //
 // A hardware attempt begins at the first access of the block, not at its begin. By then the context's state says that a
-// transaction runs; other contexts could not see a state that was stored in hardware. So everything that waits for
-// transactions (reclamation, serial-irrevocable ones, quiescence) sees hardware attempts as it sees others. A block may
-// be left by an exception, a cancel or a restart. It then ends its attempt (`leave`) while all its writes are still in
-// the write set, and continues in software. So all kinds of nesting work in hardware, too. A block that needs a log of
-// the reads, a vote, an undo, or a transaction inside the transaction runs in software from its begin on:
-// core::leave_hardware.
+// transaction runs, because other contexts could not see a state that was stored in hardware. So everything that waits
+// for transactions (reclamation, serial-irrevocable transactions, quiescence) sees hardware attempts as it sees others.
+// If an exception, a cancel or a restart leaves the block, the block ends its hardware attempt (`leave`) while all its
+// writes are still in the write set, and continues in software. So all kinds of nesting work in hardware, too. A block
+// that needs a log of the reads, a vote, an undo, or a transaction inside the transaction runs in software from the
+// beginning: core::leave_hardware.
 //
 // Why it is opaque. Hardware guarantees that the values an attempt has read are current at each of its instructions,
 // and that all its stores take effect at one instant, its end.
-//   1  A hardware attempt sees no part of a software commit. It watches the sequence, which it found unlocked, so no
-//      software commit has stored anything since then without ending it.
-//   2  A hardware attempt sees all or nothing of a hardware commit, which is one step. So all its reads belong to one
-//      instant: its commit if it writes, or its last read.
-//   3  While a software commit holds the sequence, no hardware attempt commits: one that watches the sequence has
-//      ended, and one that begins finds it locked.
+//   1  A hardware attempt sees no part of a software commit. It found the sequence unlocked and watches it, so any
+//      software commit that stores something afterwards ends the attempt.
+//   2  A hardware attempt sees all or nothing of a hardware commit, because that commit is one step. So all reads of
+//      the attempt belong to one instant: its commit if it writes, or its last read.
+//   3  While a software commit holds the sequence, no hardware attempt commits: an attempt that watched the sequence
+//      has ended, and an attempt that begins finds the sequence locked.
 //   4  A software attempt accepts a value only while the sum is that of its snapshot. So no commit of either kind has
-//      taken effect between its snapshot and the look (norec.hpp, at the top): a hardware commit counts itself in the
-//      step in which it stores.
+//      taken effect between its snapshot and this check of the sum (norec.hpp, at the top), because a hardware commit
+//      counts itself in the step in which it stores.
 //   5  A software commit takes the lock at the sequence of its snapshot. By 3 the count of hardware commits does not
 //      change under the lock, where the commit reads it. So all its reads are current when it writes back.
 //   6  Visible and irrevocable transactions: a hardware commit finds their slot taken, in the step in which it commits,
-//      and gives up. Or they take the slot later, and the snapshot that they take after that (norec.hpp) contains the
-//      commit. A hardware attempt that only reads need not check slots.
-//   7  Serial-irrevocable transactions wait for all that run, including those in hardware, and later ones wait for the
-//      serial owner at their begin. Hardware attempts also watch the token, which ends them at once and so shortens
-//      that wait.
-//   8  Kills: the request is a store to a word that the attempt reads in each barrier, or reads in the commit.
+//      and ends without effect. If they take the slot later, the snapshot that they take after that (norec.hpp)
+//      contains the commit. A hardware attempt that only reads need not check slots.
+//   7  Serial-irrevocable transactions wait for all running transactions, including those in hardware. Later
+//      transactions wait for the serial owner at their begin. Hardware attempts also watch the serial token, so that
+//      taking the token ends them at once and shortens the wait.
+//   8  Kills: the kill request is a store to a word that the attempt reads in each barrier, or reads in its commit.
 //   9  Privatization by a software commit: by 1 it has ended all hardware attempts when it publishes. By a hardware
-//      commit: its announcement (core/privatization/quiescence.hpp) is part of the step, and its context is in the set.
-//      A reader of the published values has a snapshot whose sum includes it, and so finds the announcement.
+//      commit: its announcement (core/privatization/quiescence.hpp) is part of the step, and its context is in the
+//      quiescence set. A reader of the published values has a snapshot whose sum includes this commit, and so finds the
+//      announcement.
 #pragma once
 
 #include "algorithms/norec.hpp"
@@ -62,7 +63,8 @@
 
 namespace tutti::algorithms {
 
-/// The count that hardware commits leave for software. All hybrids share one count; a process uses one hybrid.
+/// The count of hardware commits, which software transactions read. All hybrids share one count; a process uses one
+/// hybrid.
 struct hardware_commits {
     static constexpr bool has_hardware = true;
     static word commits() noexcept { return count_.value.load(std::memory_order_seq_cst); }
@@ -78,7 +80,8 @@ private:
     static inline constinit cache_line count_{};
 };
 
-/// `Kind` has the name and the summary; `falls_back_to_irrevocable` says what follows after hardware.
+/// `Kind` has the name and the summary; `falls_back_to_irrevocable` says how a block continues when hardware has failed
+/// it.
 template <class Kind, core::hardware H>
 struct hybrid {
     using software = norec_beside<hardware_commits>;
@@ -134,7 +137,8 @@ struct hybrid {
 
     static void end(descriptor& d) noexcept {
         if (!in_hardware(d)) return;
-        // A reader that waits for received memory needs a snapshot that contains all commits that it can have seen.
+        // If this context later waits for memory that it has received, its snapshot must contain all commits that it
+        // can have seen.
         if (core::plain_memory_is_used()) d.snapshot_bound = software::now(std::memory_order_relaxed);
         H::leave(d);
         close(d);
@@ -160,7 +164,7 @@ struct hybrid {
     }
     static void refresh(descriptor& d) {
         switch (d.algorithm_data.hardware.runs_in) {
-            case run_mode::undecided: return;  // its snapshot is still to be taken
+            case run_mode::undecided: return;  // the attempt has no snapshot yet
             case run_mode::hardware: return H::refresh(d);
             case run_mode::software: return software::refresh(d);
         }
@@ -181,7 +185,7 @@ private:
         return d.algorithm_data.hardware.runs_in == run_mode::hardware;
     }
 
-    /// Flags of work that a hardware attempt could not do at its end.
+    /// Flags of the work that a hardware attempt could not execute at its end.
     static constexpr std::uint32_t software_only = core::slow_commit_handlers | core::slow_commit_resources;
 
     /// Returns true if d may run in hardware. Excludes a context that can be preempted: a switch ends every hardware
@@ -196,7 +200,8 @@ private:
     /// Decides at the first access whether the attempt runs in hardware.
     TUTTI_NOINLINE static void decide(descriptor& d) {
         core::hardware_state& h = d.algorithm_data.hardware;
-        // Decided once for each execution: each try decrements tries_left.
+        // Whether to try hardware is decided once for each execution. Later attempts notice this, because each try
+        // decrements tries_left.
         const bool has_tried = h.tries_left != hardware::max_hardware_attempts;
         if (!has_tried && !hardware::tries_hardware(d)) h.tries_left = 0;
         while (h.tries_left != 0 && (d.slow_commit & software_only) == 0) {
@@ -207,8 +212,9 @@ private:
             const bool is_locked = (software::sequence().load(std::memory_order_acquire) & software::held) != 0;
             if (H::begin(d)) {
                 h.runs_in = run_mode::hardware;
-                // It starts without handlers: those that it registers are undone with it (core/rollback/deferred.cpp).
-                d.logging = false;  // so that what needs a log of the reads asks for it: core::need_current_reads
+                // The attempt starts without handlers; if it fails, the hardware also undoes the registration of its
+                // own handlers (core/rollback/deferred.cpp).
+                d.logging = false;  // so that code that needs a log of the reads requests one: core::need_current_reads
                 if (injected(fault::subscribe_before_begin)) {
                     if (is_locked) H::abort(d, hardware_abort::busy);
                 } else if (!injected(fault::hardware_without_subscription)) {
@@ -241,11 +247,11 @@ private:
         if ((d.slow_commit & core::slow_commit_counting) != 0) d.counters.count_irrevocable(d.run.block(), reason);
     }
 
-    /// Does the last steps of a hardware attempt that writes; hardware makes them one step.
+    /// Executes the last steps of a hardware attempt that writes. The hardware makes them one atomic step.
     static core::hardware_verdict store(descriptor& d) noexcept {
         if (!injected(fault::ignore_visible_readers) && core::any_occupant()) return hardware_abort::strict;
-        // The process has begun to use plain memory meanwhile. A hardware attempt takes no lock, so the next try enters
-        // the set.
+        // The process has begun to use plain memory meanwhile. This attempt cannot take the lock that joining the set
+        // needs, so the next try joins.
         if (core::plain_memory_is_used() && !core::in_quiescence_set(d)) return hardware_abort::busy;
         if (!injected(fault::commit_uncounted)) hardware_commits::count_one(software::one_commit);
         d.snapshot_bound = software::now(std::memory_order_relaxed);
@@ -254,7 +260,7 @@ private:
         return std::nullopt;
     }
 
-    /// Notes that the hardware attempt has ended well.
+    /// Records that the hardware attempt has committed.
     static void close(descriptor& d) noexcept {
         d.algorithm_data.hardware.runs_in = run_mode::software;
         hardware::record_commit(d);

@@ -2,8 +2,9 @@
 // again whenever another transaction has committed. Dalessandro, Spear, Scott: "NOrec: Streamlining STM by Abolishing
 // Ownership Orecs", PPoPP 2010.
 //
-// Opacity: a read is accepted only while the sequence is the one at which all earlier reads were last found equal. So
-// all reads of an attempt are valid at that one instant. A commit takes the lock from exactly that sequence.
+// Opacity: a read is accepted only while the sequence has the value at which all earlier reads were last found equal.
+// So all reads of an attempt are valid at that one instant. A commit takes the lock only while the sequence still has
+// that value.
 //
 // The sequence counts commits; the lowest bit says whether the lock is held:
 //
@@ -21,29 +22,30 @@
 // context releases the lock.
 //
 // Without orecs a visible reader cannot mark its reads: it is visible as a whole. A commit that has taken the lock
-// looks for visible readers and for the irrevocable transaction. If it finds any, it releases the lock and resolves the
-//   conflicts. committer: compare-and-swap on the sequence (seq_cst); load the occupants (seq_cst)
+// checks for visible readers and for an irrevocable transaction. If it finds any, it releases the lock and resolves the
+// conflicts.
+//   committer: compare-and-swap on the sequence (seq_cst); load the occupants (seq_cst)
 //   reader:    takes its slot, stores its state (both seq_cst); loads the sequence (seq_cst) and revalidates
-// One of them sees the other: a commit that missed the reader had taken the lock before the reader looked, and the
-// revalidation waits for that commit.
+// At least one of them finds the other: a commit that missed the reader had taken the lock before the reader loaded the
+// sequence. Then the reader's revalidation waits for that commit.
 //
-// The same code is the software half of the hybrids (hybrid.hpp), whose hardware commits take no lock and count
-// themselves: `Beside` returns how many there were. "The sequence" above then means the sum of both, `now()`. Neither
-// part ever decreases, so two equal sums have equal parts. And two loads stand for one instant: if both parts are those
-// of the snapshot, both had these values when the first of them was loaded.
+// The same code is the software half of the hybrids (hybrid.hpp). Their hardware commits take no lock, and count
+// themselves; `Beside` returns their number. In the hybrids, "the sequence" above means the sum `now()` of the sequence
+// and this number. Neither of the two ever decreases, so equal sums have equal parts. And the two loads of the parts
+// stand for one instant: if both parts are those of the snapshot, both had these values when the first part was loaded.
 //
-// The commit of an open-nested block also conflicts with the transactions around it. But the block runs inside their
-// frames, so they can neither be waited for nor killed. What the commit has to respect depends on the promise of their
-// mode:
-//   visible       promises to start over rarely, not to read unvalidated. The commit moves the sequence. So the outer
-//                 transaction compares its values at its next read, at the end of a checkpoint or at its commit. It
-//                 starts over if they have changed, as an optimistic one does. So the commit ignores a visible outer
-//                 transaction.
-//   irrevocable   promises never to start over. It has logged all its reads, and their values are still in memory,
-//                 because no other transaction commits beside it. Its log does not change while it runs the block. So
-//                 the commit compares its own new values with that log. If they differ, that is a usage error, as where
-//                 orecs are marked. Otherwise every later comparison finds the logged values, and the commit ignores
-//                 this transaction, too.
+// The commit of an open-nested block also conflicts with the transactions around it. But the block runs inside the
+// frames of these transactions, so the commit can neither wait for them nor kill them. What the commit has to respect
+// depends on the promise of their mode:
+//   visible       The transaction promises to start over rarely, but still validates its reads. The commit moves the
+//                 sequence. So the outer transaction compares its values at its next read, at the end of a checkpoint
+//                 or at its commit. It starts over if they have changed, as an optimistic transaction does. So the
+//                 commit ignores a visible outer transaction.
+//   irrevocable   The transaction promises never to start over. It has logged all its reads, and their values are
+//                 still in memory, because no other transaction commits beside it. Its log does not change while it
+//                 runs the block. So the commit compares its own new values with that log. If a value differs, this is
+//                 a usage error, as in algorithms that mark orecs. Otherwise every later comparison finds the logged
+//                 values, so the commit ignores an irrevocable outer transaction, too.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +75,8 @@ struct software_alone {
 
 template <class Beside>
 struct norec_beside {
-    /// Reads check the sequence only after they have read the memory, which its new owner may have unmapped by then.
+    /// Reads check the sequence only after they have read the memory, which a new owner may have unmapped before the
+    /// read.
     static constexpr bool privatizes_by_waiting = true;
     static constexpr bool in_place = false;
     static constexpr bool one_at_a_time = false;
@@ -106,7 +109,8 @@ struct norec_beside {
             if (other == nullptr) return abort_cause::none;
             const word state = other->state.load(std::memory_order_acquire);
             release_lock(d, 0);  // nothing was stored, so the sequence may return to the same value
-            // A sleeper for the sequence must not sleep for d while d waits for another transaction.
+            // A transaction that sleeps until d releases the sequence must not sleep on while d waits for another
+            // transaction.
             d.set_status(d.mode);
             core::wake_sleepers(d);
             core::resolve_conflict(d, *other, state, abort_cause::conflict_visible_read);
@@ -167,12 +171,12 @@ struct norec_beside {
 
     [[nodiscard]] static const memory::orec& sequence() noexcept { return lock_.sequence; }
     /// Returns the snapshot bound of an attempt that sees all commits until now. While a commit holds the lock, the
-    /// value is no valid bound. `order` is that of the load of the sequence.
+    /// value is not a valid bound. `order` is the memory order of the load of the sequence.
     [[nodiscard]] static word now(std::memory_order order) noexcept {
         const word own = lock_.sequence.load(order);
         return own + Beside::commits();
     }
-    /// Returns the sequence while no commit writes back.
+    /// Waits until no commit writes back, and returns the sequence.
     static word stable(descriptor& d) noexcept {
         for (;;) {
             // seq_cst: the reader's half of the protocol above.
@@ -182,13 +186,13 @@ struct norec_beside {
             // Acquire: partner is the release in `try_lock`.
             const word number = lock_.holder.load(std::memory_order_acquire);
             if (number == 0) {
-                // The thread that took the lock was switched away before it stored its number. It needs the processor.
+                // The thread that took the lock was switched away before it stored its number, so it needs a processor.
                 base::short_sleep();
                 continue;
             }
             descriptor& other = descriptor::of(memory::status_record_of(static_cast<std::uint32_t>(number - 1)));
-            // If the state is not that of the transaction that has the lock, that transaction is over, and so is this
-            // wait.
+            // If this state does not belong to the transaction that had the lock, that transaction has ended, and the
+            // wait ends, too.
             core::wait_for(d, other, other.state.load(std::memory_order_acquire), lock_.holder, number);
         }
     }
@@ -197,7 +201,7 @@ private:
     using fault = core::fault;
     static bool injected(fault f) noexcept { return core::injected(f); }
 
-    /// Visible readers that were asked to abort and will, so that the next look may ignore them.
+    /// Visible readers that were asked to abort and will do so. The commit ignores them when it checks the slots again.
     class doomed_readers {
     public:
         void note(const descriptor& d, word state) noexcept { known_[count_++ % core::slot_count] = {&d, state}; }
@@ -222,7 +226,7 @@ private:
     template <class Location>
     static word read_shared(descriptor& d, const Location& location) {
         word value = location.read();
-        // Acquire on both: the value is at least as old as the look that follows.
+        // Both loads are acquire loads, so the value is at least as old as the sequence that is loaded after it.
         while (now(std::memory_order_acquire) != d.snapshot_bound && !injected(fault::single_orec_load)) {
             if (!d.logging) core::attempt_abort(d, abort_cause::read_only_overtaken);
             if (injected(fault::extend_without_validation)) {
@@ -239,10 +243,11 @@ private:
     }
 
     /// Returns true if the block may still write `location` without the write set, because it has just allocated that
-    /// memory (detail::access::write). Such a write leaves no trace, and a comparison would take it for a commit of
-    /// another transaction, in every attempt. The read needs no log: no other transaction can reach the memory before
-    /// this one has published an address of it. Once the block has allocated other memory, or has opened a nested
-    /// block, it writes `location` only through the write set. So reads logged from then on stay comparable.
+    /// memory (detail::access::write). Such a write leaves no trace, so a comparison would take it for a commit of
+    /// another transaction, in every attempt. A read of this memory needs no log, because no other transaction can
+    /// reach the memory before this one has published an address of it. Once the block has allocated other memory, or
+    /// has opened a nested block, it writes `location` only through the write set. So reads logged from then on stay
+    /// comparable.
     template <class Location>
     static bool is_written_directly(const descriptor& d, const Location& location) noexcept {
         return reinterpret_cast<std::uintptr_t>(location.location()) - d.captured_begin_ < d.captured_size_;
@@ -255,7 +260,7 @@ private:
 
     /// Returns true if the snapshot is current: no commit has taken the lock since all reads had their values. seq_cst:
     /// the reader's half of the protocol above. A commit that has missed the reader holds the lock, or has released it
-    /// under another sequence. In refresh, the same holds with the flag of core/privatization/quiescence.hpp. In
+    /// with another value of the sequence. In refresh, the partner is the flag of core/privatization/quiescence.hpp. In
     /// unchanged, the partner is the commit's load of `commit_flags` (core/waiting/wakeup.cpp).
     static bool snapshot_is_current(const descriptor& d) noexcept {
         return now(std::memory_order_seq_cst) == d.snapshot_bound;
@@ -302,8 +307,8 @@ private:
         // Release: a waiter that finds the number also finds the earlier actions of the descriptor. Partner: `stable`.
         lock_.holder.store(d.id + 1, std::memory_order_release);
         if constexpr (Beside::has_hardware) {
-            // Under the lock no hardware attempt commits (hybrid.hpp, 3): an attempt that did commit came before, and
-            // shows here.
+            // While d holds the lock, no hardware attempt commits (hybrid.hpp, 3). If one has committed since the
+            // snapshot, it did so before the lock was taken, and is counted here.
             if (Beside::commits() != in_hardware && !injected(fault::lock_without_recheck)) {
                 release_lock(d, 0);
                 core::wake_sleepers(d);  // a waiter in `stable` waits for the lock, not for d's end
@@ -327,8 +332,8 @@ private:
             descriptor* const other = core::occupant(slot);
             if (other == nullptr || other == &d || doomed.contains(*other)) continue;
             if (core::may_commit_beside(d, *other)) continue;
-            // A transaction that has its slot but does not run yet has read nothing. Its first look at the sequence,
-            // which comes after its state is stored, will find the lock.
+            // A transaction that has its slot but does not run yet has read nothing. It loads the sequence only after
+            // it has stored its state, and will then find the lock.
             if (!memory::is_running(other->state.load(std::memory_order_seq_cst))) continue;
             if (core::is_ancestor(*other, d) && !(other->is_irrevocable() && changes_reads_of(d, *other))) continue;
             return other;

@@ -1,5 +1,5 @@
-// Write-back: new values wait in the write set, and memory changes only in publish. The part that encounter-time and
-// commit-time locking share.
+// Write-back: new values wait in the write set, and memory changes only in publish. This file has the code that
+// encounter-time and commit-time locking share.
 #pragma once
 
 #include "algorithms/time_based.hpp"
@@ -42,8 +42,8 @@ std::uint32_t find_under(descriptor& d, const Location& location, word locked) n
 }
 
 /// Logs the read of a nested block, under an orec that d locked with `locked`, of bytes that the block has not written
-/// itself. The block's roll-back may release the orec, and then the read has to count like any other. So it is logged,
-/// and in a strict attempt marked.
+/// itself. The block's roll-back may release the orec, and the read then has to be validated like any other. So the
+/// read is logged, and in a strict attempt also marked.
 template <class Location>
 void note_read_under(descriptor& d, const Location& location, word locked, std::uint32_t entry) {
     if constexpr (Location::is_plain) {
@@ -64,7 +64,7 @@ void add_under(descriptor& d, const Location& location, std::uint32_t first, wor
     d.writes[first].next = added;
 }
 
-/// Writes without taking the orec, and finds the entry by address. For algorithms that lock at commit.
+/// Writes for algorithms that lock at commit: does not take the orec, and finds the entry by address.
 template <class Location>
 void write_indexed(descriptor& d, const Location& location, word value) {
     if (const std::uint32_t entry = d.algorithm_data.index.find(d.writes, location.address()); entry != no_entry) {
@@ -127,8 +127,8 @@ TUTTI_ALWAYS_INLINE void publish(descriptor& d) noexcept {
         return;
     }
     if (!d.wrote_plain) [[likely]] {
-        // One orec for each word: each may be released as soon as its word is stored, because the others are still
-        // locked.
+        // Each word has an orec of its own. Each orec may be released as soon as its word is stored, because the other
+        // orecs are still locked.
         for (const write_entry& e : d.writes) {
             memory::store_bytes(e.address, 8, e.value);
             release(e);

@@ -35,7 +35,7 @@ constexpr core::instance make(const core::instance* preemptable) noexcept {
         i.leave_hardware = A::leave_hardware;
         i.is_served = A::is_served;
     } else if constexpr (A::in_place) {
-        // For hardware attempts of blocks of the language (itm/hardware.hpp).
+        // Used by hardware attempts of blocks of the language (itm/hardware.hpp).
         i.leave_hardware = [](core::descriptor& d, hardware_abort why) { hardware::rtm::abort(d, why); };
     }
     i.roll_back = [](core::descriptor& d) noexcept { A::roll_back(d); };

@@ -1,13 +1,13 @@
-// The part that algorithms with versioned orecs share: snapshots, extension, validation, read marks, and taking orecs.
+// The code that algorithms with versioned orecs share: snapshots, extension, validation, read marks, and taking orecs.
 // Riegel, Felber, Fetzer: "A Lazy Snapshot Algorithm with Eager Validation", DISC 2006; Felber, Fetzer, Riegel:
 // "Dynamic Performance Tuning of Word-Based Software Transactional Memory" (TinySTM), PPoPP 2008.
 //
 // Visible reads (Maldonado et al., 3.2, with as many readers as there are slots): a strict reader sets its slot's bit
-// in the orec before it reads. A writer that wants the orec first resolves the conflicts with the readers, and may take
-// the orec only if they are doomed. Marks reveal conflicts early; they do not replace validation. Between the doom of a
-// reader and the writer's compare-and-swap, that reader may have started over and marked the orec again. It then loses
-// the mark of an attempt that is not doomed. Only the irrevocable transaction, which cannot be doomed, keeps every mark
-// and need not validate.
+// in the orec before it reads. A writer that needs the orec first resolves the conflicts with these readers, and may
+// take the orec only if they are doomed. Marks reveal conflicts early; they do not replace validation. Between the
+// moment when a reader is doomed and the writer's compare-and-swap, that reader may start over and mark the orec again.
+// The writer then removes the mark of an attempt that is not doomed. Only the irrevocable transaction, which cannot be
+// doomed, keeps every mark and need not validate.
 #pragma once
 
 #include "algorithms/version_clock.hpp"
@@ -35,8 +35,8 @@ TUTTI_ALWAYS_INLINE void begin(descriptor& d) noexcept {
     d.set_bounds();
 }
 
-/// Returns true if an orec that reads `seen` may be taken as it is. It holds a version of the snapshot, or a version of
-/// d's own that the clock has not reached: that of the time after the snapshot's.
+/// Returns true if an orec with the value `seen` may be taken without an extension. Its version belongs to the
+/// snapshot, or is d's own version that the clock has not reached: that of the time after the snapshot's time.
 TUTTI_ALWAYS_INLINE bool is_current(const descriptor& d, word seen) noexcept {
     return seen <= d.snapshot_bound || seen - (d.snapshot_bound + 1) == d.own_writer_;
 }
@@ -67,8 +67,8 @@ inline bool validate(descriptor& d) noexcept { return first_invalid(d) == d.read
 /// transaction has committed.
 inline bool unchanged(descriptor& d) noexcept { return d.logging ? validate(d) : version_clock::unmoved(d); }
 
-/// Moves the snapshot to now, or rolls back partially if that is possible. An attempt without a log can only do so if
-/// no other transaction has committed.
+/// Moves the snapshot to the present. If that is impossible, rolls back, and only partially if that suffices. An
+/// attempt without a log can move its snapshot only if no other transaction has committed.
 inline void refresh(descriptor& d) {
     if (version_clock::unmoved(d)) return;
     core::need_current_reads(d);
@@ -83,21 +83,22 @@ inline void refresh(descriptor& d) {
     }
     d.snapshot_bound = bound;
     d.set_bounds();
-    // A killer may have closed the bounds between d's look and d's store; the killer raised its request before.
+    // Another thread that kills d may have set the bounds to zero between d's check and d's store, which has
+    // overwritten that zero. But that thread has stored its kill request before the zero, so d finds the request here.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     core::attempt_abort_if_doomed(d);
     core::follow_snapshot(d);
 }
 
-/// Extends the snapshot to the version in `seen`, which was loaded from `r`: it is beyond the snapshot bound, and not
-/// d's own. The caller looks at `r` again.
+/// Extends the snapshot to the version in `seen`, which was loaded from `r`. This version is beyond the snapshot bound,
+/// and not d's own. The caller loads `r` again.
 TUTTI_NOINLINE inline void extend(descriptor& d, orec& r, word seen) {
     if (!version_clock::advance_to_foreign(d, r, seen)) return;
     if (!d.logging) core::attempt_abort(d, abort_cause::read_only_overtaken);
     refresh(d);
 }
 
-/// Reads strictly: marks the orec, then reads. `seen` was just loaded from it, and is not locked. Returns true if
+/// Reads strictly: marks the orec, then reads. `seen` was just loaded from the orec, and is not locked. Returns true if
 /// `value` is valid; returns false if the caller has to load the orec again.
 template <class Location>
 bool read_marked(descriptor& d, const Location& location, word seen, word& value) {
@@ -110,14 +111,14 @@ bool read_marked(descriptor& d, const Location& location, word seen, word& value
             return false;
         }
         d.reserve_read();
-        // seq_cst: a later writer finds the mark; d finds an earlier one.
+        // seq_cst: a later writer finds the mark, and d finds an earlier writer.
         if (!r.compare_exchange(seen, memory::make_marked(version, slots | d.slot), std::memory_order_seq_cst)) {
             return false;
         }
         d.log_read(r);
     }
     value = location.read();
-    // The orec is still marked, so no writer has taken it, and the value is as old as the mark.
+    // If d's mark is still in the orec, no writer has taken the orec, and the value is as old as the mark.
     const word after = r.load(std::memory_order_acquire);
     if (memory::is_marked(after) && (memory::slots_of_readers(after) & d.slot) != 0) [[likely]]
         return true;
@@ -142,8 +143,8 @@ word read(descriptor& d, const Location& location, Own&& own) {
             continue;
         }
         value = location.read();
-        // The same check as in detail::access::read. Marks may come and go while the version stays the same; then look
-        // again.
+        // The same check as in detail::access::read. Marks may change while the version stays the same; then the loop
+        // reads again.
         if (!injected(fault::single_orec_load) && r.load(std::memory_order_relaxed) != seen) continue;
         const word version = memory::version_of(seen);
         if (version > d.snapshot_bound) {
@@ -197,13 +198,13 @@ inline void unmark(descriptor& d) noexcept {
             const word rest = memory::slots_of_readers(seen) & ~d.slot;
             const word version = memory::version_of(seen);
             const word without = rest != 0 ? memory::make_marked(version, rest) : version;
-            // Release: a writer that takes the orec from here on comes after d's reads.
+            // Release: d's reads precede the actions of a writer that takes the orec afterwards.
             if (r.compare_exchange(seen, without, std::memory_order_release)) break;
         }
     }
 }
 
-/// Returns the word to which a roll-back releases an orec whose value it left alone.
+/// Returns the word that a roll-back stores to release an orec under which memory has not changed.
 inline word before(const descriptor& d, const write_entry& e, bool keep_mark) noexcept {
     return e.marked && keep_mark ? memory::make_marked(e.version, d.slot) : e.version;
 }
@@ -236,7 +237,7 @@ inline bool become(descriptor& d) {
     return true;
 }
 
-/// Draws the version of this commit and validates. Called after every lock is held.
+/// Draws the version of this commit and validates. REQUIRES: d holds all its locks.
 TUTTI_ALWAYS_INLINE abort_cause decide(descriptor& d) noexcept {
     core::announce_draw(d, d.snapshot_bound + 1);
     const version_clock::drawn drawn = version_clock::draw(d);
@@ -245,9 +246,9 @@ TUTTI_ALWAYS_INLINE abort_cause decide(descriptor& d) noexcept {
     return validate(d) ? abort_cause::none : abort_cause::validation;
 }
 
-/// Draws the version again, when participants have decided. That is still after the instant p, at which all locks are
-/// held, so the proof of version_clock.hpp stays valid. But now a snapshot that contains this version was taken after
-/// the decision.
+/// Draws the version again after participants have decided. This draw, too, comes after the instant p at which all
+/// locks are held, so the proof of version_clock.hpp stays valid. In addition, every snapshot that contains the new
+/// version was taken after the decision.
 inline void draw_again(descriptor& d) noexcept { d.algorithm_data.commit_version = version_clock::draw(d).version; }
 
 /// Announces the publication, after decide and before the first orec is released.
@@ -255,8 +256,8 @@ TUTTI_ALWAYS_INLINE void announce(descriptor& d) noexcept {
     core::announce_publication(d, d.algorithm_data.commit_version);
 }
 
-/// Loads a value outside transactions. `InPlace`: the value may belong to a running transaction. Two equal looks at the
-/// orec exclude that only for a version that the time had reached before the first look (version_clock.hpp, 8 and 10).
+/// Loads a value outside transactions. `InPlace`: the value may belong to a running transaction. Two equal loads of the
+/// orec exclude this only for a version that the time had reached before the first load (version_clock.hpp, 8 and 10).
 template <bool InPlace>
 word load_outside(descriptor& d, const detail::cell& cell) noexcept {
     for (;;) {

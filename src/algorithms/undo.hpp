@@ -1,8 +1,8 @@
-// Write-through: values go to memory at once, under a locked orec, and the write set holds the old values. The part
-// that wt-etl and the exclusive algorithms share.
+// Write-through: values go to memory at once, under a locked orec, and the write set holds the old values. This file
+// has the code that wt-etl and the exclusive algorithms share.
 //
-// A reader may load an uncommitted value between two looks at the orec, and must not use it even if both looks are
-// equal. So an orec whose value was written gets a version that no snapshot admits yet (version_clock.hpp, 8). This
+// A reader may load an uncommitted value between two loads of the orec, and must not use the value even if both loads
+// are equal. So an orec whose value was written gets a version that no snapshot admits yet (version_clock.hpp, 8). This
 // also applies when the old value is restored: a roll-back draws a version for this purpose.
 #pragma once
 
@@ -21,13 +21,13 @@ inline void note_private(descriptor& d, word* address, word value, std::uint8_t 
     d.writes.push({address, nullptr, value, no_version, no_entry, bytes, false});
 }
 
-/// Adds bytes to an entry that were not written before; `there` is the word's present value.
+/// Adds to an entry those bytes that were not written before. `there` is the word's present value.
 inline void add_bytes(descriptor& d, std::uint32_t entry, const memory::plain_location& location, word there) {
     write_entry& e = d.writes[entry];
     const auto fresh = static_cast<std::uint8_t>(location.bytes() & ~e.bytes);
     if (fresh == 0) return;
-    // These bytes may have been written without a barrier since the entry was made, and an entry for their old value
-    // may exist.
+    // These bytes may have been written without a barrier since the entry was made, and another entry may already have
+    // their old value.
     if (entry < d.notes_end) return note_private(d, location.address(), there, fresh);
     e.value = (e.value & ~memory::bit_mask_of(fresh)) | (there & memory::bit_mask_of(fresh));
     e.bytes |= fresh;
@@ -49,7 +49,7 @@ void write_owned(descriptor& d, const Location& location, word locked, word valu
     location.write(value);
 }
 
-/// Does the first write under an orec that was just taken. REQUIRES: d.writes has memory for one more entry.
+/// Executes the first write under an orec that was just taken. REQUIRES: d.writes has memory for one more entry.
 template <class Location>
 TUTTI_ALWAYS_INLINE void write_taken(descriptor& d, const Location& location, const time_based::taken& t,
                                      word value) noexcept {
@@ -58,14 +58,15 @@ TUTTI_ALWAYS_INLINE void write_taken(descriptor& d, const Location& location, co
     location.write(value);
 }
 
-/// Restores bytes, except those in frames that the roll-back jumps over: that memory may hold frames of the roll-back.
+/// Restores bytes, except those in stack frames that the roll-back jumps over, because frames of the roll-back itself
+/// may use that memory now.
 inline void restore(const descriptor& d, const write_entry& e) noexcept {
     if (d.on_dead_stack(e.address)) [[unlikely]]
         return;
     memory::store_masked(e.address, e.value, e.bytes);
 }
 
-/// Releases the orecs; the values are in place already. REQUIRES: decide has drawn d.algorithm_data.commit_version.
+/// Releases the orecs; the values are already in memory. REQUIRES: decide has drawn d.algorithm_data.commit_version.
 inline void publish(descriptor& d) noexcept {
     for (const write_entry& e : d.writes) {
         if (e.version != no_version) e.orec->store(d.algorithm_data.commit_version, std::memory_order_release);
@@ -97,9 +98,9 @@ inline void roll_back(descriptor& d) noexcept {
 
 /// Drops the writes of nested blocks since `mark`.
 ///
-/// The parent may have read under an orec that is released here with a new version. It accepts its own versions. But a
-/// descriptor beyond the numbers that versions can name has no versions of its own. Such an attempt starts over as
-/// irrevocable, whose reads are marked and need no validation.
+/// The parent may have read under an orec that is released here with a new version. This is harmless, because the
+/// parent accepts its own versions. But a descriptor whose number is too large for a version has no versions of its
+/// own. An attempt with such a descriptor starts over as irrevocable: its reads are then marked and need no validation.
 inline void roll_back_to_savepoint(descriptor& d, const detail::savepoint& mark) noexcept {
     if (d.writes.size() == mark.writes) return;
     d.notes_end = std::min(d.notes_end, mark.writes);

@@ -1,5 +1,5 @@
-// The clock from which versions are drawn: TL2's global counter (Dice, Shalev, Shavit, DISC 2006), which stops counting
-// while no snapshot needs it to.
+// The clock from which versions are drawn: TL2's global counter (Dice, Shalev, Shavit, DISC 2006), except that this
+// clock stops counting while no snapshot needs a new time.
 //
 // One word: time, and in bit 0 the mode.
 //   counting   A commit moves the time by one. If the time has not moved since the snapshot was taken, no other
@@ -8,45 +8,45 @@
 //   deferred   A commit uses time + 1 without storing it, so that private writers share no cache line. The time moves
 //              only when a transaction finds a version beyond it. After a number of own commits (128, and twice as many
 //              with each switch of this descriptor, up to 65,536) a descriptor tries counting again. It does so at once
-//              if it finds many versions of others: then no descriptor defers for a while, and that while doubles each
+//              if it finds many versions of others. Then no descriptor defers during a pause, whose length doubles each
 //              time. The switch back to counting moves the time.
 //
 // Why snapshots are opaque. Let p be the instant at which a committing transaction holds all its locks, just before it
 // draws its version; order committed writers by p. A snapshot's bound is sampled at s.
 //  1. The draw comes after p: locks are taken by seq_cst read-modify-writes, and the draw is a seq_cst access.
-//  2. A version within a bound sampled at s has p < s: it is at least one more than the clock showed at its draw, so
-//     the clock was moved after the draw for the bound to reach it.
+//  2. A version within a bound sampled at s has p < s: the version is at least one more than the clock showed at its
+//     draw. So the bound reaches the version only after the clock was moved, which was after the draw.
 //  3. A read accepted at t > s returns the state at s. Its orec was unlocked at t with a version whose p < s. Any
-//     other writer of that orec with p < s held the lock at p. It was overwritten by the writer of that version, or the
-//     read would see its lock. Writers with p > s leave a version above the bound.
+//     other writer of that orec with p < s held the lock at p. The writer of the version that was read has overwritten
+//     this value since, or the read would find the lock. Writers with p > s leave a version above the bound.
 //  4. Versions above the bound that the reader's own descriptor wrote are accepted, too. Only that descriptor writes
-//     its number, and it is inside this transaction, so p < s and no other has overwritten the version. A descriptor
-//     passes to another context only between transactions.
-//  5. An extension samples first and validates after. A writer that drew before the new sample already held its locks,
+//     its number, and the descriptor is inside this transaction. So p < s, and no other writer has overwritten the
+//     version. A descriptor passes to another context only between transactions.
+//  5. An extension first samples and then validates. A writer that drew before the new sample already held its locks,
 //     and validation sees them (the fence in `refresh`, in time_based.hpp, orders the two for the abstract machine).
 //  6. A commit validates after its p, so all its reads are current at p. Writers serialize at p, readers at s.
-//  7. Validation may be skipped if the clock word equals the sampled one and is in counting mode. Then no commit drew
-//     in counting mode since. One that drew in deferred mode did so before the switch to counting, which moved the
-//     time; that was before s, and it held its locks. So the word never returns to an old value, although the switch to
-//     deferred mode does not change the time.
+//  7. Validation may be skipped if the clock word equals the sampled one and is in counting mode. Then no commit has
+//     drawn in counting mode since. A commit that drew in deferred mode did so before the switch to counting, which
+//     moved the time. So it drew before s, and held its locks at s. So the word never returns to an old value, although
+//     the switch to deferred mode does not change the time.
 //  8. Two commits may draw the same version in deferred mode, and two commits of one writer may leave it in the same
-//     orec. Neither is within any bound until the time moves. After that no draw repeats the value: the commit that
-//     drew it had its lock before the time moved (1). So an orec never returns to a version that the time had reached
-//     when a reader looked, except by a roll-back that leaves the value as it was.
+//     orec. Neither version is within any bound until the time moves. After that, no draw repeats the value: the commit
+//     that drew it had its lock before the time moved (1). So an orec never returns to a version that the time had
+//     reached when a reader looked, except by a roll-back that leaves the value as it was.
 //
 // All of this holds within one era. When the time comes near its end, the clock starts anew while no transaction runs,
 // and a new era begins: new_era.hpp. No snapshot lasts from one era to the next, but versions do. So:
-//  9. Within an era, every draw is at most one more than the time. So a version later than that was drawn in an earlier
-//     era: it is stale, and its orec has not been written in this era. It is beyond every bound, so a reader that finds
-//     it calls `advance_to`, which gives the orec a version whose time is the number of the era. That time is earlier
-//     than all draws of the era, and so within every bound. The change is an exchange that succeeds only on the stale
-//     version, so no lock, mark or later version is lost. A version of an earlier era that is not stale is, at worst,
-//     taken for a later one than it is.
-// 10. A load outside of transactions may last from one era to the next, so 8 does not help it: the same version may be
-//     drawn again. It accepts only versions of the latest half of an era, or 0, which no commit draws (`is_recent`),
-//     and gives an older one a later version first. So a version that two equal looks show is drawn again only half an
-//     era after the first look, which is 65 days of 100 million commits a second. Versions that `advance_to` gives
-//     differ from era to era.
+//  9. Within an era, every draw is at most one more than the time. So a version that is later than this was drawn in an
+//     earlier era: it is stale, and its orec has not been written in this era. A stale version is beyond every bound,
+//     so a reader that finds it calls `advance_to`, which gives the orec a version whose time is the number of the era.
+//     That time is earlier than all draws of the era, and so within every bound. The change is an exchange that
+//     succeeds only on the stale version, so no lock, mark or later version is lost. A version of an earlier era that
+//     is not stale seems, at worst, later than it is.
+// 10. A load outside of transactions may last from one era to the next, so 8 does not hold for it: the same version may
+//     be drawn again. The load accepts only versions of the latest half of an era, or 0, which no commit draws
+//     (`is_recent`). If the orec has an older version, the load first gives the orec a later one. So a version that two
+//     equal loads show is drawn again only half an era after the first load. That is 65 days at 100 million commits a
+//     second. Versions that `advance_to` gives differ from era to era.
 #pragma once
 
 #include <algorithm>
@@ -64,15 +64,15 @@ using detail::word;
 
 class version_clock {
 public:
-    /// The number of commits after which a descriptor checks how many of them found the clock moved by another
-    /// descriptor.
+    /// The number of commits after which a descriptor checks in how many of them another descriptor had moved the
+    /// clock.
     static constexpr std::uint32_t window = 64;
 
-    /// The time from which commits try to begin a new era. At 100 million commits a second it comes 114 days after the
-    /// begin of an era, and leaves 8 days for the tries.
+    /// The time from which commits try to begin a new era. At 100 million commits a second, this time comes 114 days
+    /// after the begin of an era, and 8 days remain for the tries.
     static constexpr word late = memory::max_time - (word{1} << 46);
-    /// The time from which a descriptor that reads the time ends the process. The remaining times last until every
-    /// descriptor has read it: 2^20 descriptors read it at least once in 2^16 of their commits.
+    /// The time from which a descriptor that reads the time ends the process. The times after it suffice until every
+    /// descriptor has read the time: each of 2^20 descriptors reads the time at least once in 2^16 of its commits.
     static constexpr word end_of_time = memory::max_time - (word{1} << 40);
     /// The earliest time of an era. Each era gives one of the times before it to stale versions. These times last 1,280
     /// years at 100 million commits a second, and are then used again.
@@ -85,7 +85,7 @@ public:
         return memory::make_snapshot_bound(c >> 1);
     }
 
-    /// Returns the largest version that the time has reached, for a reader without a snapshot.
+    /// Returns the largest version that the time has reached. For a reader without a snapshot.
     static word reached() noexcept {
         return memory::make_snapshot_bound(clock_.now.load(std::memory_order_seq_cst) >> 1);
     }
@@ -113,17 +113,17 @@ public:
 
     enum class advance_result : std::uint8_t {
         already,   ///< the time had reached the version
-        advanced,  ///< the time has now reached it
-        renewed,   ///< the version was stale (9): look at the orec again
+        advanced,  ///< the time has now reached the version
+        renewed,   ///< the version was stale (9): load the orec again
     };
-    /// Makes the time reach the version that `r` shows in `seen`, which a reader has found. REQUIRES: `seen` is not
-    /// locked, and was loaded from `r` with acquire. So the time found here is not earlier than that of the draw.
+    /// Makes the time reach the version in `seen`, which a reader has found in `r`. REQUIRES: `seen` is not locked, and
+    /// was loaded from `r` with acquire. So the time that is loaded here is not earlier than the time at the draw.
     static advance_result advance_to(memory::orec& r, word seen) noexcept {
         const word time = memory::time_of(seen);
         word c = clock_.now.load(std::memory_order_acquire);
         while ((c >> 1) < time) {
             if (time - (c >> 1) > 1) [[unlikely]] {
-                // By the acquire above, the number is that of the era of c, or of a later one.
+                // Because of the acquire above, the number is that of c's era or of a later era.
                 renew(r, seen, era_.number.load(std::memory_order_relaxed));
                 return advance_result::renewed;
             }
@@ -132,8 +132,8 @@ public:
         }
         return advance_result::already;
     }
-    /// Does the same for another's version, which d has found in the middle of a transaction: this is the cost of
-    /// deferring. Returns false if the caller has to look at the orec again.
+    /// Does the same for the version of another descriptor, which d has found in the middle of a transaction. This is
+    /// the cost of deferred mode. Returns false if the caller has to load the orec again.
     static bool advance_to_foreign(descriptor& d, memory::orec& r, word seen) noexcept {
         const advance_result result = advance_to(r, seen);
         if (result == advance_result::renewed) return false;
@@ -141,27 +141,28 @@ public:
         return true;
     }
 
-    /// Returns true if a load outside of transactions may rely on two equal looks that show `version`. `reached`: what
-    /// the time had reached before the first look. See 8 and 10.
+    /// Returns true if a load outside of transactions may rely on two equal loads of the orec that show `version`.
+    /// `reached`: the version that the time had reached before the first load. See 8 and 10.
     static bool is_recent(word reached, word version) noexcept {
         return reached - version <= memory::make_snapshot_bound(memory::max_time / 2) || version == 0;
     }
-    /// Makes the version in `seen` recent. REQUIRES: as for advance_to.
+    /// Makes the version in `seen` recent. REQUIRES: the same as advance_to.
     static void make_recent(memory::orec& r, word seen) noexcept {
         if (advance_to(r, seen) != advance_result::already) return;
         const word now = clock_.now.load(std::memory_order_acquire) >> 1;
-        // The time has reached the version, so no later draw repeats it (8), and readers with earlier bounds validate.
+        // A version of the present time is safe here: the time has reached it, so no later draw repeats it (8), and
+        // readers with earlier bounds validate.
         if (now - memory::time_of(seen) >= memory::max_time / 2) renew(r, seen, now);
     }
 
     /// Returns true if commits have to try to begin a new era.
     static bool is_late() noexcept { return is_late(clock_.now.load(std::memory_order_relaxed)); }
-    /// Returns how long the next try may take. Doubles with each failed try, so that in the end a transaction of any
-    /// length is waited for.
+    /// Returns how long the next try may take. The limit doubles with each failed try, so that in the end it exceeds
+    /// the length of any transaction.
     static std::chrono::milliseconds try_limit() noexcept {
         return std::chrono::milliseconds{1} * (1 << std::min(era_.failures.load(std::memory_order_relaxed), 20U));
     }
-    /// Notes that a try has failed. The next one comes after a delay, which doubles, too, up to 3 minutes at 100
+    /// Records that a try has failed. The next try comes after a delay, which also doubles, up to 3 minutes at 100
     /// million commits a second. Failures of several contexts at the same time count once.
     static void postpone_new_era() noexcept {
         const word now = clock_.now.load(std::memory_order_relaxed) >> 1;
@@ -177,7 +178,7 @@ public:
         era_.next_try.store(0, std::memory_order_relaxed);
         era_.failures.store(0, std::memory_order_relaxed);
         era_.number.store((era_.number.load(std::memory_order_relaxed) + 1) % first_time, std::memory_order_relaxed);
-        // Release: a context that finds a time of the new era finds its number.
+        // Release: a context that finds a time of the new era also finds the number of that era.
         clock_.now.store(first_time << 1, std::memory_order_seq_cst);
     }
 
@@ -188,7 +189,8 @@ private:
             [[unlikely]]
             stop_deferring(d);
     }
-    /// Gives `r` the version of `time`, unless `r` has changed. Release: the store that made the value `seen` is older.
+    /// Gives `r` the version of `time`, unless `r` has changed. Release: the store of the value `seen` comes before
+    /// this exchange.
     static void renew(memory::orec& r, word seen, word time) noexcept {
         const word version = memory::make_version(time, memory::unknown_writer);
         const word fresh =
@@ -197,7 +199,7 @@ private:
     }
 
 public:
-    /// Makes `unmoved` false, so that nothing is skipped from here on.
+    /// Makes `unmoved` return false, so that no validation is skipped afterwards.
     static void forget_sample(descriptor& d) noexcept { d.algorithm_data.clock.sampled = 1; }
 
     /// Resets the pause to that of a fresh process. REQUIRES: no transaction runs.
@@ -212,8 +214,8 @@ public:
                clock_.now.load(std::memory_order_seq_cst) == d.algorithm_data.clock.sampled;
     }
 
-    /// Notes that d read a version of its own beyond its snapshot bound, which is slow. Moves the time past that
-    /// version once this has happened often enough for the store to pay: 8 times in a transaction, or 128 times in all.
+    /// Records that d has read a version of its own beyond its snapshot bound, which is slow. After 8 such reads in a
+    /// transaction, or 128 in all, moves the time to that version, because the cost of the store is then justified.
     static void note_own_hit(descriptor& d, memory::orec& r, word seen) noexcept {
         if (std::exchange(d.algorithm_data.clock.own_hits_of, d.own_sequence) != d.own_sequence)
             d.algorithm_data.clock.own_hits_here = 0;
@@ -244,7 +246,7 @@ private:
         begin_period(v);
         c = clock_.now.load(std::memory_order_seq_cst);
     }
-    /// Checks the time; a version beyond the end of time would look like a lock.
+    /// Checks that the time has not reached its end, because a version beyond the end would look like a lock.
     static void check_time(descriptor& d, word c) noexcept {
         if ((c >> 1) >= end_of_time) [[unlikely]]
             base::panic(
@@ -263,7 +265,8 @@ private:
         pause_.length.store(min_pause, std::memory_order_relaxed);  // deferring has paid for a whole period
         switch_to_counting(c);
     }
-    /// Moves the time: 7. Returns false if the time has moved meanwhile, or another descriptor has switched.
+    /// Switches to counting and moves the time (7). Returns false if the time has moved meanwhile, or another
+    /// descriptor has switched the mode.
     static bool switch_to_counting(word& c) noexcept {
         return clock_.now.compare_exchange(c, (c + 2) & ~word{1}, std::memory_order_seq_cst);
     }
@@ -280,16 +283,16 @@ private:
     struct alignas(128) padded {
         detail::shared<word> now;
     };
-    /// The time until which no descriptor defers, and the length of the next such pause. Both are hints, on a line that
-    /// hardly changes.
+    /// The time until which no descriptor defers, and the length of the next such pause. Both are hints, on a cache
+    /// line that is rarely written.
     struct alignas(128) pause {
         std::atomic<word> until;
         std::atomic<word> length;
     };
-    /// The era, on another line that hardly changes.
+    /// The era, on another cache line that is rarely written.
     struct alignas(128) era {
         std::atomic<word> number;
-        std::atomic<word> next_try;  // no try comes before this time
+        std::atomic<word> next_try;  // no context tries before this time
         std::atomic<std::uint32_t> failures;
     };
     static constexpr word min_pause = 4096;  // commits of all descriptors

@@ -1,5 +1,5 @@
-// wb-ctl: as wb-etl, but a commit locks the orecs. Writers do not stop each other while they run; a conflict costs a
-// whole transaction. Reads of an attempt that has written first look up the address.
+// wb-ctl: as wb-etl, but a commit locks the orecs. Writers do not block each other while they run, but a conflict costs
+// a whole transaction. After the first write of an attempt, every read has to search the write set for the address.
 #pragma once
 
 #include "algorithms/new_era.hpp"

@@ -1,10 +1,11 @@
 // wb-etl, the default: the first write of a variable locks its orec, and the value waits in the write set. The lock
-// word leads to the write entry, so reading one's own write needs no search.
+// word has the number of the write entry, so a transaction reads its own writes without a search.
 //
 //   orec            meaning here
 //   locked(me, i)     write entry i holds the new value; memory the old one, and the entry the old version
 //
-// Conflicts between writers show at the first write, when little is lost. Readers of a locked orec wait for its owner.
+// Conflicts between writers are found at the first write, when a roll-back wastes little work. Readers of a locked orec
+// wait for its owner.
 #pragma once
 
 #include "algorithms/new_era.hpp"
@@ -27,8 +28,8 @@ struct wb_etl {
         return time_based::read(d, location, [&](word locked) {
             const std::uint32_t entry = redo::find_under(d, location, locked);
             redo::note_read_under(d, location, locked, entry);
-            // Under an orec of d's, memory does not change: bytes that d did not write are as they were when d took the
-            // orec.
+            // While d owns an orec, memory under it does not change: bytes that d did not write have the values that
+            // they had when d took the orec.
             return entry == memory::no_entry ? location.read() : memory::overlay(location, d.writes[entry]);
         });
     }
@@ -37,7 +38,7 @@ struct wb_etl {
     TUTTI_ALWAYS_INLINE static void write(descriptor& d, const Location& location, word value) {
         memory::orec& r = location.orec();
         word seen = r.load(std::memory_order_acquire);
-        // Neither locked nor marked: only the orec itself matters.
+        // The orec is neither locked nor marked, so only its version matters.
         if (time_based::is_current(d, seen)) [[likely]] {
             d.writes.reserve_one();
             // seq_cst: version_clock.hpp, 1.

@@ -1,8 +1,9 @@
 // wt-etl: the first write of a variable locks its orec, and the value goes to memory at once. A commit stores no
 // values, and reads of own writes are plain loads; a roll-back costs more.
 //
-// Blocks of the language run under wt-etl. Their barriers inline its reads, and its writes to orecs that the
-// transaction owns already (src/itm/access.hpp). So a change of either here needs the same change there.
+// Blocks of the language run under wt-etl. Their barriers inline this algorithm's reads, and its writes under orecs
+// that the transaction already owns (src/itm/access.hpp). So a change of these reads or writes needs the same change
+// there.
 #pragma once
 
 #include "algorithms/new_era.hpp"

@@ -14,7 +14,8 @@ template <class F>
 void for_each_piece(std::uintptr_t at, std::size_t bytes, F visit) {
     const std::uintptr_t end = at + bytes;
     while (at != end) {
-        // An aligned address allows 8 bytes, and so does a long rest.
+        // The address and the remaining length each limit the size of the piece. If neither does, the piece has 8
+        // bytes.
         const std::uintptr_t by_address = at % 8 == 0 ? 8 : at & (~at + 1);
         const std::size_t size = std::min({by_address, std::bit_floor(end - at), std::uintptr_t{8}});
         visit(at, static_cast<unsigned>(size));

@@ -59,7 +59,7 @@ const core::policy& policy_named(std::string_view name, const char* given_by) {
     throw usage_error{message};
 }
 
-/// Returns the choice that `variable` names, or the default.
+/// Returns the choice that the environment variable `variable` names, or the default.
 template <class Choice>
 const Choice& from_environment(const char* variable, const Choice& fallback,
                                const Choice& (*find)(std::string_view, const char*)) {
@@ -68,23 +68,23 @@ const Choice& from_environment(const char* variable, const Choice& fallback,
     try {
         return find(name, variable);
     } catch (const usage_error& e) {
-        // An exception could not be caught, because transactions may run before main.
+        // An unknown name ends the program: transactions may run before main, where no caller could catch an exception.
         std::string message = e.what();
         base::panic(message.substr(message.find(' ') + 1).c_str());
     }
 }
 
-// Constant-initialized, like the policy, so that it is valid before any dynamic initialization. Null until the first
-// query.
+// The chosen algorithm; null until the first query. Constant-initialized, as the policy is, so that it is valid before
+// any dynamic initialization.
 constinit std::atomic<const core::instance*> chosen{nullptr};
 
 bool always_listens(const core::policy* p) noexcept {
     return p != nullptr && p->start != nullptr && !p->listens_on_demand;
 }
 
-/// Puts `p` in force instead of `before`. Returns false if another policy was in force. The thread that replaces a
-/// policy also removes the old policy's listener. So `listeners` is right even if several threads choose at the same
-/// time.
+/// Makes `p` the process's policy instead of `before`. Returns false if the process has another policy than `before`.
+/// The thread that replaces a policy also removes the old policy's listener. So `listeners` is right even if several
+/// threads choose at the same time.
 bool replace_policy(const core::policy*& before, const core::policy& p) noexcept {
     if (always_listens(&p)) core::listen();
     const bool done = chosen_policy.compare_exchange_strong(before, &p, std::memory_order_acq_rel);
@@ -113,7 +113,7 @@ struct environment {
         while (!remaining.empty()) {
             const std::string_view word = remaining.substr(0, remaining.find(','));
             remaining.remove_prefix(std::min(word.size() + 1, remaining.size()));
-            // As for the other two variables, an unknown value is an error.
+            // An unknown value is an error, as it is for the other two variables.
             if (word != "off" && word != "on" && word != "report" && word != "signal") {
                 const std::string message = "TUTTI_STATISTICS: unknown value '" + std::string{given} +
                                             "'; valid are off, or one or more of on report signal with commas between";

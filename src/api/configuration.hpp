@@ -1,4 +1,4 @@
-// The process's algorithm. Tests that run every algorithm in one process bypass the public rule.
+// The process's algorithm. Tests that run every algorithm in one process use this function to bypass the public rule.
 #pragma once
 
 #include <string_view>

@@ -25,7 +25,8 @@ constexpr destroyer plain_free = [](void* p) { ::operator delete(p); };
 template <std::size_t Alignment>
 constexpr destroyer free_aligned_to = [](void* p) { ::operator delete(p, std::align_val_t{Alignment}); };
 
-/// Returns a destroyer for that alignment. operator delete needs the alignment, and a destroyer gets only the pointer.
+/// Returns a destroyer for that alignment. Each alignment has its own destroyer, because operator delete needs the
+/// alignment, but a destroyer receives only the pointer.
 destroyer aligned_free(std::size_t alignment) {
     switch (alignment) {
         case 32: return free_aligned_to<32>;
@@ -60,8 +61,8 @@ void* allocate(tx& t, std::size_t bytes, std::size_t alignment) {
 }
 
 void on_abort_destroy(tx& t, void* object, destroyer destroy) {
-    // This function never leaves by a signal: the object exists, and only this call knows the object. The next barrier
-    // raises a pending signal, whose roll-back also undoes this registration.
+    // This function never leaves by a signal, because until the registration only this call knows the object. The next
+    // barrier raises a pending signal, whose roll-back also undoes this registration.
     descriptor& d = descriptor::of(t);
     try {
         core::defer(d, deferred::kind::constructed, object, destroy);

@@ -8,7 +8,7 @@
 namespace tutti::server {
 namespace {
 
-/// Tells the preemption layer about the caller's context, if the context belongs to that layer.
+/// Notifies the preemption layer for the caller's context, if that layer schedules the context.
 void notify_scheduler(bool begins) noexcept {
     tx* const t = tutti::detail::current_transaction;
     if (t == nullptr) return;

@@ -1,4 +1,4 @@
-// A variable outside a transaction: strong atomicity.
+// Accesses to a variable outside a transaction, with strong atomicity.
 #include "core/ports/algorithm.hpp"
 #include "core/privatization/quiescence.hpp"
 #include "tutti/counter.hpp"

@@ -41,11 +41,11 @@ inline deadline now() noexcept {
     return manual == 0 ? real_now() : deadline{std::chrono::nanoseconds{manual}};
 }
 
-/// Returns a cheap count that always grows: on x86-64 the time stamp counter, which is invariant on every processor
-/// that this runs on; elsewhere nanoseconds.
+/// Returns a cheap count that always grows: on x86-64, the time stamp counter, which is invariant on every supported
+/// processor; on other machines, nanoseconds.
 inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();  // <x86intrin.h> would be 48,000 lines
+    return __builtin_ia32_rdtsc();  // including <x86intrin.h> would add 48,000 lines
 #else
     return static_cast<std::uint64_t>(now().time_since_epoch().count());
 #endif
@@ -63,8 +63,8 @@ inline unsigned core_number() noexcept {
 #endif
 }
 
-/// Returns the length of a tick, calibrated against the monotonic clock since the library was loaded: 1 % right after a
-/// millisecond, better with time.
+/// Returns the length of a tick, calibrated against the monotonic clock since the library was loaded. The error is 1 %
+/// after a millisecond, and becomes smaller with time.
 [[nodiscard]] TUTTI_EXPORT double nanoseconds_per_tick() noexcept;
 
 }  // namespace tutti::base

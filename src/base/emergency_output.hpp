@@ -1,7 +1,7 @@
 // Output of a process that is about to die, of a signal handler, or of a thread that handles signals.
 //
-// Async-signal-safe. glibc's poll and write are cancellation points, and wait forever in a thread whose cancellation
-// has begun. So this file makes the system calls itself.
+// The functions are async-signal-safe. glibc's poll and write are cancellation points, and wait forever in a thread
+// whose cancellation has begun, so this file makes the system calls itself.
 #pragma once
 
 #include <poll.h>
@@ -36,9 +36,9 @@ inline bool accepts_output(int descriptor) noexcept {
     return false;
 }
 
-/// Writes `text` as long as `descriptor` accepts output, and gives up when it accepts none for `output_timeout`.
-/// A process that dies must not stay alive because its standard error is a full pipe. Another process that fills the
-/// same pipe at the same instant can still make it wait. Returns false if a part was not written. Keeps errno.
+/// Writes `text` as long as `descriptor` accepts output, and gives up when it accepts none for `output_timeout`. A
+/// process that dies must not stay alive because its standard error is a full pipe. The write can still block if
+/// another process fills the same pipe at the same instant. Returns false if a part was not written. Keeps errno.
 inline bool write_with_timeout(int descriptor, std::string_view text) noexcept {
     constexpr std::size_t max_write = 4096;  // a pipe that is ready takes this many bytes at once
     const int error = errno;

@@ -1,4 +1,4 @@
-// errno belongs to the program: system calls of the runtime, in a barrier or while it waits, must not change it.
+// errno belongs to the program. The runtime makes system calls in barriers and in waits, which must not change errno.
 #pragma once
 
 #include <cerrno>

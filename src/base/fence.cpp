@@ -20,8 +20,8 @@ constinit lock fallback_lock;
 
 long membarrier(int command) noexcept { return ::syscall(SYS_membarrier, command, 0, 0); }
 
-/// Registers when the library is loaded, while the process has one thread. To register a process with more threads, the
-/// kernel waits until all processors have passed a quiescent point: 6 to 28 ms where that was measured.
+/// Registers when the library is loaded, while the process has one thread. If a process has more threads, the kernel
+/// waits until all processors have passed a quiescent point. That took 6 to 28 ms on the measured machines.
 [[gnu::constructor]] void register_early() noexcept { membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED); }
 
 /// Fences without membarrier, for kernels and sandboxes that lack it. The function takes write permission from a
@@ -46,7 +46,7 @@ void heavy_fence() noexcept {
 #if !defined(TUTTI_INTERLEAVE)  // the interleaving scheduler is sequentially consistent
     const errno_guard saved_errno;
     // A forked child inherits no registration, and constructors of the program may run before register_early. So this
-    // function registers when the command is refused.
+    // function registers the process if membarrier fails for that reason.
     if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return;
     if (errno == EPERM && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 &&
         membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) {

@@ -1,4 +1,4 @@
-// Asymmetric fences: the frequent side pays for a compiler barrier, the rare side for a system call.
+// Asymmetric fences: the frequent side costs only a compiler barrier, and the rare side costs a system call.
 //
 // Guarantee. If one thread does   store A; light_fence(); load B
 // and another does                store B; heavy_fence(); load A
@@ -14,8 +14,8 @@ inline void light_fence() noexcept { std::atomic_signal_fence(std::memory_order_
 
 /// Orders all light fences of the process. Takes about 0.1 us while one thread runs, 2 us otherwise.
 void heavy_fence() noexcept;
-/// Resets the lock of the fall-back in the child of a fork: its holder does not exist there. REQUIRES: no other thread
-/// exists.
+/// Resets the lock of the fall-back in the child of a fork, because the lock's holder does not exist in the child.
+/// REQUIRES: no other thread exists.
 void reset_fences_in_fork_child() noexcept;
 
 }  // namespace tutti::base

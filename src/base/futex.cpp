@@ -22,13 +22,13 @@ timespec absolute(deadline until) noexcept {
     return {static_cast<time_t>(nanoseconds / 1'000'000'000), static_cast<long>(nanoseconds % 1'000'000'000)};
 }
 
-/// Sleeps, and has no object to destroy, so that a cancellation may unwind it at any instruction.
+/// Sleeps. This function has no objects with destructors, so that a cancellation may unwind it at any instruction.
 TUTTI_NOINLINE void sleep_on(const std::atomic<std::uint32_t>* word, std::uint32_t expected, const timespec* until) {
     ::syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected, until, nullptr,
               FUTEX_BITSET_MATCH_ANY);
 }
-/// Sleeps as a cancellation point, as the C library's own calls are. A cancelled thread leaves by the handler of a
-/// signal.
+/// Sleeps as a cancellation point, like the C library's own calls. A cancelled thread leaves this function from within
+/// a signal handler.
 TUTTI_NOINLINE void sleep_cancellably(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
                                       const timespec* until) {
     int before = 0;

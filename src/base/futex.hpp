@@ -1,4 +1,4 @@
-// Sleeping on a word, and spinning before that. The runtime blocks only by these functions.
+// Sleeping on a word, and spinning before that. The runtime blocks threads only by these functions.
 #pragma once
 
 #include <atomic>
@@ -66,12 +66,12 @@ inline constexpr int spin_turns = 64;
 inline constexpr std::uint64_t spin_ticks = 10'000;
 /// How long to wait for short transactions before they are disturbed: 2 us at 2.5 GHz.
 inline constexpr std::uint64_t undisturbed_wait_ticks = 5'000;
-/// The length of the first sleep, which comes without the heavy fence that guarantees the wake-up: that fence
-/// interrupts the very thread that is waited for. The wake-up is lost only if that thread passes within some
-/// nanoseconds; the sleep then lasts this long.
+/// The length of the first sleep. A sleep needs a heavy fence to guarantee its wake-up, but the fence interrupts the
+/// very thread that the sleeper waits for. So the first sleep omits the fence. Its wake-up is lost only if that thread
+/// passes within some nanoseconds, and the sleep then lasts this long.
 inline constexpr std::chrono::microseconds unfenced_sleep{100};
-/// Returns until when to sleep at once, in a wait that ends at `wait_deadline`. A sleeper that waits for another
-/// transaction gets no wake-up when it is killed or interrupted, so it has to check this itself.
+/// Returns the end of the next single sleep, in a wait that ends at `wait_deadline`. A transaction that sleeps until
+/// another one ends is not woken when it is killed or interrupted, so it has to wake now and then to check.
 inline std::optional<deadline> recheck_deadline(std::optional<deadline> wait_deadline) noexcept {
     const deadline recheck_at = real_now() + std::chrono::milliseconds{20};
     return wait_deadline && *wait_deadline < recheck_at ? *wait_deadline : recheck_at;

@@ -1,5 +1,5 @@
-// A small mutex for rare paths of the runtime: one word with three states, on a futex. Unlike std::mutex, it is visible
-// to the interleaving scheduler. Drepper, "Futexes Are Tricky", mutex 2.
+// A small mutex for rare paths of the runtime: one word with three states, on a futex. Unlike std::mutex, this mutex is
+// visible to the interleaving scheduler. It is mutex 2 of Drepper, "Futexes Are Tricky".
 #pragma once
 
 #include "base/futex.hpp"
@@ -19,8 +19,8 @@ public:
     }
     /// Acquires the lock. Returns false if the lock was not free before `until`.
     [[nodiscard]] bool acquire(std::optional<deadline> until) noexcept { return try_lock() || acquire_slowly(until); }
-    /// Returns true if the lock seems free. For a caller that is about to try again: unlike a try, this load does not
-    /// slow down the holder.
+    /// Returns true if the lock seems free. A caller checks this before it tries again, because a load does not slow
+    /// down the holder as a try does.
     [[nodiscard]] bool looks_free() const noexcept { return state_.load(std::memory_order_relaxed) == free; }
     bool try_lock() noexcept {
         std::uint32_t expected = free;
@@ -33,7 +33,8 @@ public:
         // Waking one thread is enough: it acquires the lock as `contended`, so its own unlock wakes the next.
         if (state_.exchange(free, std::memory_order_release) == contended) futex_wake_one(state_.raw());
     }
-    /// Frees the lock in the child of a fork, where its holder does not exist. REQUIRES: no other thread exists.
+    /// Frees the lock in the child of a fork, because the lock's holder does not exist there. REQUIRES: no other thread
+    /// exists.
     void reset_in_fork_child() noexcept { state_.store(free, std::memory_order_relaxed); }
 
 private:

@@ -14,8 +14,8 @@ extern "C" _Unwind_Reason_Code __gxx_personality_v0(int version, _Unwind_Action 
 extern "C" void __asan_handle_no_return() __attribute__((weak));
 
 // Loads the point's registers. The stack pointer comes last, because a signal may overwrite the memory below it: the
-// structure, and the frames that are dropped. It is the stack pointer of the point at its call, so the return address
-// is where the call has left it.
+// structure, and the frames that are dropped. The loaded stack pointer is the one that the point's function had at its
+// call, so the return address is still just below it.
 extern "C" __attribute__((visibility("hidden"))) [[noreturn]] void tutti_base_call_from(
     const tutti::base::return_point* point, void (*throws)()) noexcept;
 asm(R"(
@@ -69,14 +69,14 @@ struct stack_walk {
     return_point found{};
 
     /// Returns true if the function of the frame has no landing pad, because it has no table of handlers. Such a
-    /// function is no boundary. If it has called std::terminate, its caller had asked for that: Clang's landing pads
-    /// call a function of this kind.
+    /// function is no boundary. If such a function has called std::terminate, it did so for its caller: Clang's landing
+    /// pads call a helper of this kind.
     static bool has_no_landing_pad(struct _Unwind_Context* frame) noexcept {
         return _Unwind_GetLanguageSpecificData(frame) == 0;
     }
 
-    /// Returns true if the frame, which has an exception in one of its calls, would not let it pass. It asks with a
-    /// foreign exception: only handlers for every type catch that, and a boundary has no such handler.
+    /// Returns true if the frame would catch an exception that one of its calls throws. The test uses a foreign
+    /// exception, which only handlers for every type catch. A boundary has no such handler.
     static bool stops_exception(struct _Unwind_Context* frame) noexcept {
         if (has_no_landing_pad(frame)) return false;
         constexpr _Unwind_Exception_Class nobody = 0x5455545449000000;
@@ -88,7 +88,8 @@ struct stack_walk {
     /// Returns false if the boundary cannot be determined.
     bool is_boundary(struct _Unwind_Context* frame, bool directly) {
         if (!directly && !stops_exception(frame)) return true;
-        // Functions of this object may have been in the middle of their work.
+        // A boundary in this library cannot be left, because the library's functions may have been in the middle of
+        // their work.
         if (object_of(_Unwind_GetIP(frame)) == own) return false;
         at = stage::boundary;
         return true;

@@ -1,6 +1,6 @@
 // Functions that an exception must not leave: noexcept functions, and cleanups. At such a function, the boundary, C++
-// ends the process by std::terminate. A handler of std::terminate can find the function while the stack is intact. The
-// handler can throw in the function's caller, as if that caller had called another function that throws.
+// ends the process by std::terminate. A handler of std::terminate can find the boundary while the stack is intact. The
+// handler can then throw in the boundary's caller, as if the caller had called a function that throws.
 //
 //   caller          its call has a landing pad, or lets exceptions pass: the exception continues as usual
 //     boundary      noexcept. Compilers may skip the destructors of its locals before std::terminate, and usually do
@@ -13,8 +13,8 @@
 //
 // The walk relies on the tables of the Itanium C++ ABI, and on what libstdc++ and libgcc, or libc++abi and libunwind,
 // do at a boundary. There are two cases. A landing pad of the boundary calls std::terminate: directly (GCC), or through
-// a function without a landing pad (Clang). Or the unwinder calls std::terminate: then the walk asks the frames above
-// the throw in turn whether they are boundaries.
+// a function without a landing pad (Clang). Or the unwinder calls std::terminate. In this case the walk checks each
+// frame above the throw, until it finds the boundary.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ struct return_point {
     std::uintptr_t stack_pointer = 0;  ///< 0: no point
 };
 
-/// Returns the point at which the boundary was called. For a handler of std::terminate. Returns no point if the
-/// boundary cannot be determined, if it is in the same object as this code, or if the processor is not x86-64.
-/// O(frames).
+/// Returns the point at which the boundary was called. Only a handler of std::terminate may call this function. Returns
+/// no point if the boundary cannot be determined, if it is in the same object as this code, or if the processor is not
+/// x86-64. O(frames).
 [[nodiscard]] return_point caller_of_noexcept_boundary() noexcept;
 
 /// Drops all frames below `point`, and calls `throws` as if that point had called it. REQUIRES: `throws` does not

@@ -11,7 +11,7 @@ namespace tutti::base {
 
 }  // namespace tutti::base
 
-// An invariant: the checking build checks it; in every other build it only informs the reader.
+// States an invariant. The checking build checks the invariant; in every other build it only informs the reader.
 #if defined(TUTTI_CHECK)
 #define TUTTI_ASSERT(condition, message) \
     ((condition) ? static_cast<void>(0) : ::tutti::base::panic("invariant violated: " message))
@@ -19,7 +19,7 @@ namespace tutti::base {
 #define TUTTI_ASSERT(condition, message) static_cast<void>(0)
 #endif
 
-// An invariant that the compiler may assume, too.
+// States an invariant that the compiler may assume, too.
 #if defined(TUTTI_CHECK)
 #define TUTTI_ASSUME(condition, message) TUTTI_ASSERT(condition, message)
 #else

@@ -73,7 +73,7 @@ int set_realtime_priority(int thread, int priority) noexcept {
 
 void clear_realtime_priority(int thread, int policy) noexcept {
     const sched_param parameters{.sched_priority = 0};
-    // A process without CAP_SYS_NICE may not clear the flag.
+    // Without CAP_SYS_NICE, a process that has the flag may not clear it, so the call keeps the flag.
     sched_setscheduler(thread, policy | SCHED_RESET_ON_FORK, &parameters);
 }
 

@@ -12,8 +12,8 @@ namespace tutti::base {
 
 /// Sleeps for that many nanoseconds, less than a second. Keeps errno.
 ///
-/// Unlike the C library's nanosleep, this is not a cancellation point: a thread must not end in the middle of a step of
-/// the engine.
+/// Unlike the C library's nanosleep, this function is not a cancellation point, because a thread must not end in the
+/// middle of a step of the engine.
 inline void short_sleep_for(long nanoseconds) noexcept {
     const errno_guard saved_errno;
     const timespec length{0, nanoseconds};

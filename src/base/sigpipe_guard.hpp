@@ -1,4 +1,4 @@
-// Writes to sockets by libraries that do not use MSG_NOSIGNAL.
+// A guard against SIGPIPE, for libraries that write to sockets without MSG_NOSIGNAL.
 #pragma once
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 namespace tutti::base {
 
-/// Keeps a write to a closed peer from raising SIGPIPE in this thread, while it lives. The program's own handling of
+/// While a guard lives, a write to a closed peer raises no SIGPIPE in this thread. The program's own handling of
 /// SIGPIPE does not change.
 class sigpipe_guard {
 public:

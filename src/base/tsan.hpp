@@ -1,6 +1,6 @@
-// Annotations for a ThreadSanitizer that is in the program but not in the library. The library's own locks are not
-// instrumented. They order what intercepted functions (realloc, free) do to memory that changes hands under these
-// locks.
+// Annotations for a program that runs under ThreadSanitizer with a library that was built without it. The library's
+// locks are not instrumented, although they order calls of intercepted functions (realloc, free). The annotations tell
+// ThreadSanitizer about this order.
 #pragma once
 
 extern "C" {

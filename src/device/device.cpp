@@ -14,7 +14,7 @@
 namespace tutti::device {
 namespace {
 
-constexpr std::size_t page_bytes = 4096;  // the page size of every kernel that has the module
+constexpr std::size_t page_bytes = 4096;  // all kernels that have the module use pages of this size
 
 std::string error_text() { return std::strerror(errno); }
 

@@ -1,4 +1,4 @@
-// The kernel module's device (kernel/uapi.h), for all its users.
+// The library's interface to the device file of the kernel module (kernel/uapi.h).
 #pragma once
 
 #include <cstddef>
@@ -6,16 +6,16 @@
 
 namespace tutti::device {
 
-/// Opens a device of this library's version, which the caller closes. Returns -1 if that fails; `problem` then says
-/// why, as the end of a sentence. Throws std::bad_alloc.
+/// Opens the device, if its version is this library's. The caller closes the descriptor. On failure, returns -1 and
+/// sets `problem` to the reason, worded as the end of a sentence. Throws std::bad_alloc.
 [[nodiscard]] int open(std::string& problem);
 
-/// Maps one of its pages, given by its offset (TUTTI_TICKS_PAGE, TUTTI_TRANSACTIONS_PAGE). Returns null, and sets
-/// errno, if that fails.
+/// Maps the page of the device at `offset` (TUTTI_TICKS_PAGE or TUTTI_TRANSACTIONS_PAGE). On failure, returns null and
+/// sets errno.
 [[nodiscard]] void* map_page(int fd, long offset) noexcept;
 void unmap_page(void* page) noexcept;
 
-/// Returns true if the device exists, even if it cannot be used.
+/// Returns true if the device file exists, even if this process cannot use the device.
 [[nodiscard]] bool exists() noexcept;
 
 }  // namespace tutti::device

@@ -17,7 +17,7 @@
 namespace tutti::device {
 namespace {
 
-/// Accesses a field as an atomic. Only one side writes it, so the order of these stores is up to the caller.
+/// Accesses a field as an atomic. Only one side writes the field, so the caller chooses the memory order of its stores.
 template <class T>
 std::atomic_ref<T> shared_with_scheduler(T& field) noexcept {
     return std::atomic_ref<T>{field};
@@ -37,7 +37,7 @@ bool connect_to(int socket) noexcept {
            ::connect(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0;
 }
 
-/// Receives the reply. Returns the descriptor that comes with it, or -1 for a reply without a descriptor.
+/// Receives the scheduler's reply. Returns the descriptor in the reply, or -1 if the reply has no descriptor.
 int receive_reply(int socket, tutti_connect_reply& w) noexcept {
     iovec part{&w, sizeof w};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
@@ -72,7 +72,7 @@ tutti_shared* map_shared(int socket, std::string& problem) {
             problem = TUTTI_SCHEDULER_SOCKET " shares memory that cannot be mapped: " + error_text();
     }
     if (map >= 0) ::close(map);
-    // The child of a fork is another program, so it does not share the page.
+    // The child of a fork is another program for the scheduler, so the child does not share the page.
     if (page != MAP_FAILED) ::madvise(page, sizeof(tutti_shared), MADV_DONTFORK);
     return page == MAP_FAILED ? nullptr : static_cast<tutti_shared*>(page);
 }

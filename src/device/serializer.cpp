@@ -1,6 +1,6 @@
-// Winners show their executions in the page of transactions; losers wait for the executions that they find there. The
-// header kernel/uapi.h says what the module guarantees, kernel/scheduler/scheduler.h what the sched_ext program does.
-// The program is tried first, because it does more.
+// The winner of a conflict publishes its execution in the page of transactions. The loser waits for the execution that
+// it finds there. The guarantees of the module are in kernel/uapi.h, those of the sched_ext program in
+// kernel/scheduler/scheduler.h. The library tries the program first, because the program does more.
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -33,8 +33,7 @@ std::atomic_ref<T> shared_with_module(T& field) noexcept {
     return std::atomic_ref<T>{field};
 }
 
-/// The result of a call that passes a number to the module instead of a pointer: the error, or 0 and the returned
-/// value.
+/// The result of a call that passes a number to the module instead of a pointer: an error, or 0 and the returned value.
 struct call_result {
     int error;
     int value;
@@ -47,23 +46,23 @@ call_result call(int fd, unsigned long what, std::uint64_t with = 0) noexcept {
     return {error, value};
 }
 
-/// The device, or the scheduler, of this process. It is opened when first needed, and stays open, because threads stay
-/// registered.
+/// The device or the scheduler that this process uses. The process opens it at the first use, and keeps it open,
+/// because threads stay registered.
 struct device_in_use {
     base::lock opening;
     bool tried = false;  // under `opening`
     std::atomic<tutti_transaction*> entries{nullptr};
     int fd = -1;                             // published by `entries`, as is the next member
-    device::scheduler_connection scheduler;  // if it is connected, the entries belong to it instead of the device
+    device::scheduler_connection scheduler;  // if it is connected, the entries are the scheduler's, not the device's
     std::atomic<std::uint32_t> registrations{0};
-    /// The descriptors whose executions the entries show, by the number of the entry.
+    /// For each number of an entry, the descriptor whose execution the entry shows.
     std::array<std::atomic<const descriptor*>, TUTTI_THREADS> shown{};
-    std::atomic<const char*> problem{nullptr};  // of the first thread that got no entry; never freed
+    std::atomic<const char*> problem{nullptr};  // why the first thread got no entry; never freed
 };
 constinit device_in_use device;
 
-/// A service that is missing if a thread gets no entry. The process reports each once, because other threads would
-/// report the same.
+/// A service that a thread without an entry does not get. The process reports each missing service once, because all
+/// threads would report the same.
 struct missing_service {
     const char* what;
     std::atomic<bool> reported{false};
@@ -78,7 +77,7 @@ TUTTI_COLD void report_once(missing_service& c, const char* problem) noexcept {
     errno = before;
 }
 
-/// Keeps `problem` for a later report.
+/// Records `problem` for a later report, if it is the first one.
 void record_problem(const char* problem) noexcept {
     char* const copy = ::strdup(problem);
     const char* none = nullptr;
@@ -95,22 +94,24 @@ const char* recorded_problem() noexcept {
 struct thread_entry {
     tutti_transaction* entry = nullptr;
     const descriptor* shown = nullptr;       // as in device.shown
-    tutti_sched_slot* slot = nullptr;        // null: the module serves the thread
-    device::slice_control* slice = nullptr;  // used without an entry; null: the kernel has no extension either
+    tutti_sched_slot* slot = nullptr;        // null if the module serves the thread
+    device::slice_control* slice = nullptr;  // used if there is no entry; null if the kernel has no extension either
     std::uint32_t number = 0;
     bool tried_entry = false, tried_slice = false;
     bool defers = false;
-    bool requested = false;    // has asked through `slice` for more time
-    std::uint64_t latest = 0;  // number of its latest execution; no number is used twice
+    bool requested = false;    // the thread has requested more time through `slice`
+    std::uint64_t latest = 0;  // number of the thread's latest execution; no number is used twice
 };
 constinit thread_local thread_entry mine;
 
-/// Resumes the thread's weight: the child would inherit the weight, but no entry that could restore it.
+/// Restores the thread's normal weight before a fork. The child would inherit a changed weight, and has no entry
+/// through which it could restore the weight.
 void before_fork() noexcept {
     if (mine.slot == nullptr && std::exchange(mine.defers, false)) call(device.fd, TUTTI_RESUME);
 }
 
-/// Resets the state in the child: the page is not mapped there (VM_DONTCOPY), and its entries serve only the parent.
+/// Resets the state in the child of a fork. The child does not have the page (VM_DONTCOPY), and the entries serve only
+/// the parent.
 void in_child() noexcept {
     device.opening.reset_in_fork_child();
     if (device.scheduler.socket >= 0) ::close(device.scheduler.socket);
@@ -127,7 +128,7 @@ void register_fork_handlers() noexcept {
     static_cast<void>(done);
 }
 
-/// Opens the device, and returns its entries. Returns null, and says why, if that fails.
+/// Opens the device, and returns its entries. On failure, records the reason and returns null.
 tutti_transaction* map_devices(int& fd, std::string& problem) {
     fd = device::open(problem);
     if (fd < 0) return nullptr;
@@ -157,7 +158,8 @@ tutti_transaction* open_entries() {
     return entries;
 }
 
-/// Returns the number of the thread's entry, or TUTTI_THREADS if it gets none, which it records.
+/// Returns the number of the thread's entry. If the module gives no entry, records the reason and returns
+/// TUTTI_THREADS.
 std::uint32_t register_with_module() {
     __u32 number = TUTTI_THREADS;
     if (::ioctl(device.fd, TUTTI_TX_REGISTER, &number) != 0) {
@@ -178,7 +180,7 @@ std::uint32_t register_with_scheduler(tutti_shared& shared) noexcept {
     return number;
 }
 
-/// Gets an entry for the calling thread. The kernel takes the entry back when the thread ends, in any way.
+/// Gets an entry for the calling thread. When the thread ends for any reason, the kernel takes the entry back.
 TUTTI_COLD void register_thread() {
     mine.tried_entry = true;
     tutti_transaction* const entries = open_entries();
@@ -206,14 +208,14 @@ tutti_transaction* own_entry(descriptor& self) noexcept {
 
 bool is_of_thread(const descriptor& d) noexcept { return d.hooks == nullptr && d.outer == nullptr; }
 
-/// Returns the value of the entry of `other` while it shows an execution; the value also names the entry. Otherwise
-/// returns 0.
+/// Returns the value of the entry of `other` if the entry shows an execution; the value also identifies the entry.
+/// Otherwise returns 0.
 word shown_by(const descriptor& other) noexcept {
     tutti_transaction* const entries = device.entries.load(std::memory_order_acquire);
     if (entries == nullptr) return 0;
     for (std::size_t i = 0; i < TUTTI_THREADS; ++i) {
-        // A thread that has ended leaves its descriptor here. The next thread may have that descriptor and another
-        // entry: only one of the two shows an execution.
+        // A thread that has ended leaves its descriptor here. If the next thread reuses the descriptor with another
+        // entry, two entries match, but only one of them shows an execution.
         if (device.shown[i].load(std::memory_order_acquire) != &other) continue;
         const word shows = shared_with_module(entries[i].running).load(std::memory_order_acquire);
         if (shows != 0) return shows;
@@ -240,7 +242,7 @@ device::slice_control* own_slice_control() noexcept {
 
 void show(tutti_transaction& e, descriptor& self, base::deadline longer_from) noexcept {
     auto running = shared_with_module(e.running);
-    if (running.load(std::memory_order_relaxed) != 0) return;  // the execution has started over
+    if (running.load(std::memory_order_relaxed) != 0) return;  // already shown: the execution has restarted
     if (mine.shown != &self) {
         mine.shown = &self;
         device.shown[mine.number].store(&self, std::memory_order_release);
@@ -282,7 +284,8 @@ void show_in_kernel(descriptor& self) noexcept {
 void request_turn_extension(descriptor& self, base::deadline from) noexcept {
     if (!is_of_thread(self)) return;
     if (tutti_transaction* const e = own_entry(self)) return show(*e, self, from);
-    // The kernel does not watch the clock for the thread. An attempt that begins too early asks when it starts over.
+    // Here the kernel does not watch the deadline for the thread. An attempt that begins before `from` requests
+    // nothing. A later attempt of the execution checks the time again.
     if (own_slice_control() == nullptr || base::real_now() < from) return;
     mine.requested = true;
     device::request_slice_extension(*mine.slice);

@@ -15,7 +15,7 @@
 
 namespace tutti::device {
 
-/// A part of struct rseq. This thread reads and writes it, and so does the kernel when it interrupts this thread.
+/// A part of struct rseq. Both this thread and the kernel, when it interrupts this thread, read and write this part.
 struct slice_control {
     std::uint8_t request;
     std::uint8_t granted;
@@ -23,17 +23,17 @@ struct slice_control {
 
 namespace {
 
-// From headers of Linux 7: <linux/prctl.h>, <asm/unistd.h>, <linux/rseq.h>.
+// Definitions from headers of Linux 7: <linux/prctl.h>, <asm/unistd.h>, <linux/rseq.h>.
 constexpr int pr_rseq_slice_extension = 79;
 constexpr unsigned long extension_set = 2, extension_enable = 1;
 constexpr long sys_rseq_slice_yield = 471;
 constexpr std::size_t control_offset = 28;
 
-/// One of the kernel's own error numbers: the extension is off, or the C library has registered its area in the old
-/// way.
+/// The kernel returns this error number of its own if the extension is off, or if the C library has registered its area
+/// in the old way.
 constexpr int error_not_supported = 524;
 
-/// Returns the control of the registered area, or null if the C library has registered no area, or one that is too
+/// Returns the control in the registered area. Returns null if the C library has registered no area, or one that is too
 /// short.
 slice_control* registered_control() noexcept {
 #if __has_include(<sys/rseq.h>)
@@ -70,13 +70,13 @@ slice_control* enable_slice_extension(std::string& problem) {
 
 void request_slice_extension(slice_control& control) noexcept {
     shared_with_kernel(control.request).store(1, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // partner: the interrupt that finds the request
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // partner: the interrupt that reads the request
 }
 
 void end_slice_extension(slice_control& control) noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // partner: the same interrupt
     shared_with_kernel(control.request).store(0, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // partner: the interrupt that would grant it
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // partner: the interrupt that would grant the request
     if (shared_with_kernel(control.granted).load(std::memory_order_relaxed) == 0) return;
     const int before = errno;
     ::syscall(sys_rseq_slice_yield);

@@ -1,27 +1,27 @@
-// A longer turn on the processor, given by the kernel itself to threads that neither the module nor the scheduler
-// serves: the slice extension of restartable sequences (Linux 7, CONFIG_RSEQ_SLICE_EXTENSION; the kernel's
-// Documentation/userspace-api/rseq.rst).
+// The slice extension of restartable sequences: the kernel itself extends a thread's turn on the processor. It is for
+// threads that neither the module nor the scheduler serves. Needs Linux 7 with CONFIG_RSEQ_SLICE_EXTENSION (the
+// kernel's Documentation/userspace-api/rseq.rst).
 //
-// A thread asks for it in the area that the C library has registered. The kernel grants one extension, of 5 to 50 us as
-// the administrator has chosen, and ends it by itself.
+// A thread requests an extension in the area that the C library has registered. The kernel grants one extension of 5 to
+// 50 us, as the administrator has chosen, and ends the extension by itself.
 #pragma once
 
 #include <string>
 
 namespace tutti::device {
 
-/// The bytes in which a thread asks.
+/// The bytes in which a thread requests an extension.
 struct slice_control;
 
-/// Enables the extension, and returns the calling thread's control, valid as long as the thread lives. Returns null if
-/// this kernel or this C library has no extension; `problem` then says why, as the end of a sentence. Throws
-/// std::bad_alloc.
+/// Enables the extension. Returns the calling thread's control, which is valid as long as the thread lives. If this
+/// kernel or this C library has no extension, returns null and sets `problem` to the reason, worded as the end of a
+/// sentence. Throws std::bad_alloc.
 [[nodiscard]] slice_control* enable_slice_extension(std::string& problem);
 
-/// Asks for a longer turn of the calling thread, once.
+/// Requests one extension of the calling thread's turn.
 void request_slice_extension(slice_control& control) noexcept;
 
-/// Takes the request back, and leaves the processor if the turn was longer.
+/// Withdraws the request. If the turn was extended, also leaves the processor.
 void end_slice_extension(slice_control& control) noexcept;
 
 }  // namespace tutti::device

@@ -50,13 +50,15 @@ void page_maker::work() noexcept {
     for (;;) {
         changed_.wait(lock, [this] { return ended_ || !waiting_.empty(); });
         if (ended_) return;
-        // A client that asks from here on gets the next page, because this page may be older than its request.
+        // A client whose request arrives after this line gets the next page, because this page may be older than the
+        // request.
         std::vector<client_id> whose = std::exchange(waiting_, {});
         lock.unlock();
         try {
             deliver_(std::move(whose), made());
         } catch (const std::bad_alloc&) {
-            // Its clients wait until they give up, or others displace them.
+            // The clients of this page get no answer. They wait until they give up, or until the server closes them to
+            // admit others.
         }
         lock.lock();
     }

@@ -1,6 +1,6 @@
-// The thread that makes one page, once for all clients that wait for it.
+// A thread that makes a page, once for all clients that wait for the page.
 //
-// Thread safety: any thread may call `request` and `forget`; all other functions are for the owner.
+// Thread safety: any thread may call `request` and `forget`. Only the owner calls the other functions.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +16,7 @@ namespace tutti::exposition {
 
 using client_id = std::uint64_t;
 
-/// Names the calling thread, and leaves all signals to the program's own threads.
+/// Names the calling thread, and blocks all signals in it, so that the program's own threads receive them.
 void begin_page_thread() noexcept;
 
 class page_maker {
@@ -29,11 +29,11 @@ public:
     page_maker(const page_maker&) = delete;
     page_maker& operator=(const page_maker&) = delete;
 
-    /// Gives `who` a page that is made from now on. @throws std::bad_alloc
+    /// Requests for `who` a page whose making begins after this call. @throws std::bad_alloc
     void request(client_id who);
     /// Removes `who` from the waiting clients. A page that is being made may still be given to `who`.
     void forget(client_id who) noexcept;
-    /// Waits for the page that is being made, and makes no more pages.
+    /// Waits for the page in progress, and makes no more pages.
     void end() noexcept;
 
 private:

@@ -19,7 +19,7 @@ using prometheus::MetricType;
 constexpr MetricType counter = MetricType::Counter;
 constexpr MetricType gauge = MetricType::Gauge;
 
-/// Figures of the process from proc(5), file stat. `read` returns false if the file cannot be read.
+/// Figures of the process from /proc/self/stat (proc(5)). `read` returns false if the file cannot be read.
 struct of_proc {
     double ticks = 0, threads = 0, begun_ticks = 0, virtual_bytes = 0, resident_pages = 0;
 
@@ -27,7 +27,8 @@ struct of_proc {
         std::ifstream file{"/proc/self/stat"};
         std::string line;
         if (!std::getline(file, line)) return false;
-        // The name of the program, in parentheses, may contain any characters.
+        // The program's name is in parentheses and may contain any characters, so the rest begins after the last
+        // parenthesis.
         std::istringstream rest{line.substr(line.rfind(')') + 1)};
         std::string skipped;
         for (int field = 3; field <= 13; ++field) rest >> skipped;
@@ -40,7 +41,7 @@ struct of_proc {
     }
 };
 
-/// Returns when the machine was started, in seconds since 1970; 0: unknown.
+/// Returns the time at which the machine was started, in seconds since 1970, or 0 if the time is unknown.
 double boot_time() {
     std::ifstream file{"/proc/stat"};
     for (std::string line; std::getline(file, line);) {
@@ -49,14 +50,14 @@ double boot_time() {
     return 0;
 }
 
-/// Returns the number of open file descriptors; -1: unknown.
+/// Returns the number of open file descriptors, or -1 if the number is unknown.
 double open_files() {
     ::DIR* const folder = ::opendir("/proc/self/fd");
     if (folder == nullptr) return -1;
     double n = 0;
     while (const ::dirent* const one = ::readdir(folder)) n += one->d_name[0] != '.' ? 1 : 0;
     ::closedir(folder);
-    return n - 1;  // without the descriptor of the folder itself
+    return n - 1;  // the folder's own descriptor does not count
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The figures of the process itself on every page, under the names that Prometheus client libraries use.
+// Adds figures of the process itself to every page, under the names that Prometheus client libraries use.
 #pragma once
 
 #include <prometheus/metric_family.h>

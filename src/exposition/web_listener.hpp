@@ -7,7 +7,7 @@
 
 namespace tutti::exposition {
 
-/// Owns a file descriptor and closes it at the end of its life.
+/// Owns a file descriptor, and closes it on destruction.
 class owned_descriptor {
 public:
     owned_descriptor() noexcept = default;
@@ -28,17 +28,19 @@ private:
 /// Listens on TCP; accept never blocks. @throws std::runtime_error that names the address
 [[nodiscard]] owned_descriptor listen_for_web(const std::string& host, std::uint16_t port);
 
-/// Returns the port that a socket is bound to.
+/// Returns the port to which a socket is bound.
 [[nodiscard]] std::uint16_t port_of(const owned_descriptor& listener) noexcept;
 
 /// A client's socket, which never blocks, and its address.
 struct web_peer {
     owned_descriptor socket;
-    /// The bytes of its address; of IPv6 the first 64 bits, because one machine may have all of these addresses.
+    /// The bytes of the client's address. For IPv6 they are the first 64 bits, because one machine may have all
+    /// addresses with these bits.
     std::string origin;
 };
 
-/// Accepts a client. If no client waits, the socket is -1, and errno says why. @throws std::bad_alloc
+/// Accepts a client. If no client waits or accept fails, the socket is -1, and errno is the reason. @throws
+/// std::bad_alloc
 [[nodiscard]] web_peer accept_web(const owned_descriptor& listener);
 
 }  // namespace tutti::exposition

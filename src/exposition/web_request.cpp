@@ -17,7 +17,8 @@ std::string_view reason_of(int status) noexcept {
     }
 }
 
-/// Returns the path of a request target: `/path?query`, or `http://host/path?query` as proxies send it.
+/// Returns the path of a request target. A target is `/path?query`, or `http://host/path?query` if a proxy sends the
+/// request.
 std::string_view path_of(std::string_view target) noexcept {
     if (const std::size_t scheme = target.find("://"); !target.starts_with('/') && scheme != std::string_view::npos) {
         const std::size_t path = target.find('/', scheme + 3);
@@ -36,7 +37,7 @@ web_request read_request(std::string_view received) noexcept {
     std::string_view line = received.substr(0, received.find('\n'));
     if (line.ends_with('\r')) line.remove_suffix(1);
     const std::size_t first = line.find(' '), last = line.rfind(' ');
-    // A line with fewer than two blanks has no version.
+    // A request line with fewer than two blanks has no version.
     if (first == std::string_view::npos || first == 0 || last == first) return {.is = state::malformed};
     const std::string_view target = line.substr(first + 1, last - first - 1);
     if (!line.substr(last + 1).starts_with("HTTP/1.") || target.empty() || target.find(' ') != std::string_view::npos)

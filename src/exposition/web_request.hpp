@@ -1,4 +1,4 @@
-// Requests and answers of HTTP/1, as far as pages for GET and HEAD need them.
+// Requests and answers of HTTP/1. Supports only what pages for GET and HEAD need.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,8 @@ struct web_request {
 /// body. O(n).
 [[nodiscard]] web_request read_request(std::string_view received) noexcept;
 
-/// Returns the bytes of the answer, which ends the connection. `head_only`: without the text of the page.
+/// Returns the bytes of an answer that closes the connection. If `head_only`, the answer does not include the text of
+/// the page.
 [[nodiscard]] std::string answer_of(const page& p, bool head_only);
 
 }  // namespace tutti::exposition

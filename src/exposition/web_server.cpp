@@ -25,8 +25,8 @@ namespace {
 using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// The pause after an accept that failed for lack of descriptors or memory. Without it, the listener stays readable,
-/// and poll would not sleep.
+/// The pause after `accept` has failed because descriptors or memory ran out. Without the pause, poll would return at
+/// once, because the listener stays readable.
 constexpr milliseconds accept_pause{100};
 
 }  // namespace
@@ -50,7 +50,7 @@ public:
         thread_ = std::thread{[this] { serve(); }};
     }
     ~impl() {
-        // The makers end first, so that the pages that they are making are still sent.
+        // The page makers end first, so that the pages in progress are still sent.
         ends_.store(true);
         ring();
         for (auto& [path, maker] : makers_) maker.end();
@@ -69,19 +69,19 @@ private:
             reading,    ///< the head of its request is not complete
             waiting,    ///< for its page
             writing,    ///< its answer goes out
-            lingering,  ///< received bytes are thrown away, so that the system does not reset the connection
+            lingering,  ///< discards received bytes, so that the system does not reset the connection
             gone
         };
 
         web_peer peer;
-        clock::time_point until;  // when it must have made progress; not used while it waits
+        clock::time_point until;  // the deadline of the next progress; not used in state `waiting`
         state is = state::reading;
         bool head_only = false;
         std::string received{};
         std::string answer{};
         std::size_t sent = 0;
 
-        /// Returns true if the client keeps its connection only because the client itself is slow.
+        /// Returns true if the connection is open only because the client is slow.
         [[nodiscard]] bool is_idle() const noexcept { return is == state::reading || is == state::lingering; }
     };
 
@@ -113,7 +113,7 @@ private:
     std::atomic<bool> ends_{false}, thread_ended_{false};
     std::map<std::string, page_maker, std::less<>> makers_;
 
-    // For the server's thread only:
+    // Only the server's thread uses these:
     std::map<client_id, web_client> clients_;  // in the order of their arrival
     client_id next_ = 0;
     clock::time_point now_ = clock::now();
@@ -138,11 +138,12 @@ void web_server::impl::serve() noexcept {
     try {
         hand_out();
     } catch (const std::bad_alloc&) {
-        // Their connections end without the page.
+        // The connections of these clients end without the page.
     }
 }
 
-/// Waits until a socket is ready. Serves the clients whose sockets are ready, and closes those whose time is over.
+/// Waits until a socket is ready. Serves the clients whose sockets are ready, and closes clients whose deadline has
+/// passed.
 void web_server::impl::sleep() noexcept {
     const auto now = clock::now();
     const bool accepts = now >= accepts_from_ && !ends_;
@@ -182,11 +183,12 @@ void web_server::impl::accept() {
         if (clients_.size() == max_connections) displace();
         const client_id id = next_++;
         clients_.emplace(id, web_client{.peer = std::move(peer), .until = now_ + timeout});
-        serve_client(id);  // the request has usually arrived with the connection
+        serve_client(id);  // the request usually arrives together with the connection
     }
 }
 
-/// Closes a client of the address that has the most: one that is idle if there is one, and of these the oldest.
+/// Closes one client of the address that has the most clients: the oldest idle client, or the oldest client if none is
+/// idle.
 void web_server::impl::displace() noexcept {
     const auto from_there = [this](const web_client& c) {
         return std::ranges::count_if(clients_,
@@ -211,7 +213,7 @@ void web_server::impl::serve_client(client_id id) noexcept try {
         case state::reading: read(id, c); break;
         case state::writing: write(c); break;
         case state::lingering: discard(c); break;
-        case state::waiting:  // poll reports only that such a client has gone
+        case state::waiting:  // poll reports such a client only when its connection has ended
         case state::gone: c.is = state::gone;
     }
     if (c.is == state::gone) close(id);
@@ -234,7 +236,7 @@ void web_server::impl::read(client_id id, web_client& c) {
     }
 }
 
-/// Throws received bytes away, once per round, because a client may send without end.
+/// Discards received bytes. One call reads only once, because a client may send without end.
 void web_server::impl::discard(web_client& c) {
     std::array<char, 4096> bytes;
     const ssize_t got = ::recv(c.peer.socket.get(), bytes.data(), bytes.size(), 0);

@@ -6,7 +6,7 @@ void record_abort(core::descriptor& d, hardware_abort why) noexcept {
     core::hardware_state& h = d.algorithm_data.hardware;
     if (h.trial.ends_after(why)) {
         h.tries_left = 0;
-        // An abort because of other transactions says nothing about the block.
+        // An abort that other transactions caused proves nothing about the block.
         if (why != hardware_abort::strict) h.history.note_failure(block_of(d), why);
     }
     if ((d.slow_commit & core::slow_commit_counting) != 0) d.counters.count_hardware_abort(d.run.block(), why);

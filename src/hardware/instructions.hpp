@@ -1,13 +1,13 @@
-// Intel's Restricted Transactional Memory as instructions. Intel: "64 and IA-32 Architectures Software Developer's
+// The instructions of Intel's Restricted Transactional Memory. Intel: "64 and IA-32 Architectures Software Developer's
 // Manual", volume 1, chapter 16.
 //
-// XBEGIN names the address at which execution continues after an abort; EAX then says why. All other registers and
-// memory are as they were at XBEGIN. That includes the frames below it, which have been left and overwritten meanwhile,
-// because their stores were part of the transaction. So a function that begins a transaction may return while the
-// transaction runs, and returns again from the same frame.
+// XBEGIN names the address at which execution continues after an abort; EAX then holds the reason. An abort restores
+// all other registers and memory to their state at XBEGIN. It also restores stack frames that were left and overwritten
+// after XBEGIN, because their stores were part of the transaction. So a function that begins a transaction may return
+// while the transaction runs, and returns again from the same frame after an abort.
 //
-// The code uses the instructions instead of the compiler's intrinsics, so that no file needs a target of its own.
-// Processors other than x86-64 have no such instructions, and rtm::exists says so.
+// The code uses inline assembly instead of the compiler's intrinsics, so that no file needs special target options.
+// Processors other than x86-64 have no such instructions; rtm::exists returns false there.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include "tutti/detail/config.hpp"
 #include "tutti/hardware.hpp"
 
-/// The instructions. REQUIRES: the processor has them; `reason_of` works without them.
+/// The instructions. REQUIRES: the processor has RTM. `reason_of` needs no RTM.
 namespace tutti::hardware::instructions {
 
 /// The value that XBEGIN leaves in EAX while the transaction runs.
@@ -50,7 +50,7 @@ TUTTI_ALWAYS_INLINE void xabort() noexcept {
     return running;
 }
 
-/// Returns why a transaction ended, from the value that XBEGIN left in EAX.
+/// Returns the reason of an abort. The argument is the value that XBEGIN left in EAX.
 [[nodiscard]] constexpr hardware_abort reason_of(std::uint32_t status) noexcept {
     constexpr std::uint32_t by_xabort = 1U << 0;
     constexpr std::uint32_t conflict = 1U << 2;
@@ -59,7 +59,7 @@ TUTTI_ALWAYS_INLINE void xabort() noexcept {
     constexpr std::uint32_t nested = 1U << 5;
     if ((status & by_xabort) != 0 && (status >> 24) < hardware_abort_count)
         return static_cast<hardware_abort>(status >> 24);
-    // A processor may report a transaction that is too large as a conflict as well.
+    // A processor may also report a conflict when a transaction is too large.
     if ((status & capacity) != 0) return hardware_abort::capacity;
     if ((status & conflict) != 0) return hardware_abort::conflict;
     if ((status & breakpoint) != 0) return hardware_abort::debug;

@@ -1,4 +1,4 @@
-// Intel's Restricted Transactional Memory as an implementation of the port core/ports/hardware.hpp.
+// Implements the port core/ports/hardware.hpp by Intel's Restricted Transactional Memory.
 #pragma once
 
 #include "base/panic.hpp"
@@ -9,8 +9,8 @@
 namespace tutti::hardware {
 
 struct rtm {
-    /// Returns true if the processor has RTM, and does not abort every transaction (as microcode against TAA makes it
-    /// do).
+    /// Returns true if the processor has RTM and can commit transactions. (Microcode against TAA makes some processors
+    /// abort every transaction.)
     [[nodiscard]] static bool exists() noexcept;
 
     [[nodiscard]] static bool begin(core::descriptor& d) noexcept {

@@ -1,4 +1,4 @@
-// The implementation of hardware transactions in this build.
+// Selects the implementation of hardware transactions for this build.
 #pragma once
 
 #if defined(TUTTI_INTERLEAVE) || defined(TUTTI_FAULTS)

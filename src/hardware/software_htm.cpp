@@ -1,6 +1,6 @@
 #include "hardware/software_htm.hpp"
 
-// The library for users contains nothing of this file.
+// This file is empty in the library that users install.
 #if defined(TUTTI_INTERLEAVE) || defined(TUTTI_FAULTS)
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct attempt {
     bool is_running = false;
 };
 
-/// The state of the simulation. All accesses to it are inside a step.
+/// The state of the simulation. Code accesses it only inside a step.
 struct simulated_processor {
     failure_conditions conditions;
     std::uint64_t random = 1;
@@ -61,7 +61,7 @@ std::uint64_t next_random(simulated_processor& m) noexcept {
     return m.random;
 }
 
-/// Draws a random failure, or none.
+/// Decides at random whether the step fails, and returns the reason.
 core::hardware_verdict draw_failure() noexcept {
     simulated_processor& m = processor();
     if (m.conditions.one_in == 0 || next_random(m) % m.conditions.one_in != 0) return std::nullopt;
@@ -79,7 +79,7 @@ void exit() noexcept { --steps_open; }
 
 #else
 
-// A step, or an access of another thread, holds the bus.
+// The simulated memory bus. A step, and each access of another thread, acquires the bus.
 constinit std::atomic<bool> bus{false};
 constinit std::atomic<bool> simulation_is_used{
     false};  // accesses need not take turns before the hardware is first used
@@ -98,7 +98,7 @@ void exit() noexcept {
     if (--steps_open == 0) bus.store(false, std::memory_order_release);
 }
 
-/// Parses a setting such as "seed=7 one_in=50 reads=64 writes=16".
+/// Parses the text of `failure_conditions`, such as "seed=7 one_in=50 reads=64 writes=16".
 failure_conditions parse(std::string_view text) {
     failure_conditions all;
     while (!text.empty()) {

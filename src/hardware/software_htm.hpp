@@ -1,19 +1,20 @@
-// Hardware transactions in software, for tests: an implementation of the port core/ports/hardware.hpp. Tests use it
-// where the processor has no hardware transactions, or does not behave as a test demands.
+// Hardware transactions simulated in software, for tests: an implementation of the port core/ports/hardware.hpp. Tests
+// use it if the processor has no hardware transactions, or if a test needs a certain behavior.
 //
-// It gives the guarantees of a processor. An attempt logs its reads with their values, and checks the whole log again
-// at each read. Its stores wait in d.writes, and `commit` makes them after a last check. Each of these is one step
-// (`atomic_step`): no access of another context comes between its parts, not even one of the engine's software half
-// (`strong isolation`). So the values that an attempt has read belong to one instant at all times, and its commit is
-// atomic.
+// The simulation gives the guarantees of a processor. An attempt logs its reads with their values, and checks the whole
+// log again at each read. Its stores are kept in d.writes, and `commit` makes them after a last check. Each read and
+// each commit is one step (`atomic_step`): no access of another context comes between the parts of a step, not even an
+// access by the engine's software half (strong isolation). So the values that an attempt has read belong to one
+// instant at all times, and its commit is atomic. Two builds make steps atomic:
 //   in the interleaving build   the scheduler does not switch within a step
 //   in the library with faults  every access to a shared<T>, and every load and store of the engine, takes turns with
 //                               the steps (detail::interleaving_lock)
-// It cannot watch accesses that bypass the engine. Those are to private memory, and to all memory while a transaction
-// runs alone. Before them the engine waits for all attempts, including those of the simulation.
+// The simulation cannot watch accesses that bypass the engine. Such accesses are those to private memory, and all
+// accesses while a transaction runs alone. Before them, the engine waits for all attempts, including simulated ones.
 //
-// In one way it differs from a processor: a word that was changed and changed back is no conflict. That helps to find
-// mistakes. `failure_conditions` produce conflicts without a cause, a full cache, interrupts, breakpoints and nesting.
+// The simulation differs from a processor in one way: a word that was changed and changed back is no conflict. This
+// difference helps to find mistakes. `failure_conditions` produce conflicts without a cause, a full cache, interrupts,
+// breakpoints and nesting.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,10 @@
 
 namespace tutti::hardware {
 
-/// The failures to produce. One step in `one_in`, drawn from `seed`, ends its attempt for a reason of the processor (0:
-/// no step). An attempt reads at most `reads` words and writes at most `writes`. `commits_only`: only commits fail. A
-/// read that finds the value `missing` is interrupted, as by a page that is not present (0: no read is).
+/// The failures that the simulation produces. One step in `one_in`, drawn from `seed`, ends its attempt with an abort
+/// reason of the processor (0: no step). An attempt can read at most `reads` words and write at most `writes`. If
+/// `commits_only`, only commits fail. A read that finds the value `missing` is interrupted, as if the page were not
+/// present (0: no read is).
 struct failure_conditions {
     std::uint64_t seed = 1;
     std::uint32_t one_in = 0;
@@ -37,8 +39,8 @@ struct failure_conditions {
 /// The simulation. Thread safety: each context runs its own attempts; call `set_conditions` while no attempt runs.
 class software_htm {
 public:
-    /// Sets the conditions from here on, and forgets every attempt. The library with faults begins with those of
-    /// TUTTI_SOFTWARE_HTM, as in "seed=7 one_in=50 reads=64 writes=16".
+    /// Sets the conditions for all later steps, and forgets every attempt. The library with faults starts with the
+    /// conditions in TUTTI_SOFTWARE_HTM, such as "seed=7 one_in=50 reads=64 writes=16".
     static void set_conditions(const failure_conditions& conditions);
     /// Returns how many attempts have committed since `set_conditions`, except those that only read.
     [[nodiscard]] static std::uint64_t commits() noexcept;
@@ -66,7 +68,8 @@ public:
     static void refresh(core::descriptor& d);
 
 private:
-    /// A step: while it lives, no other context accesses memory that the engine shares. Steps nest.
+    /// A step of the simulation. While a step object lives, no other context accesses memory that the engine shares.
+    /// Steps nest.
     class atomic_step {
     public:
         atomic_step() noexcept;
@@ -75,14 +78,14 @@ private:
         atomic_step& operator=(const atomic_step&) = delete;
     };
     [[nodiscard]] static core::word read_and_check(core::descriptor& d, const void* from, unsigned size);
-    /// Returns why the commit of d must fail, as far as the processor knows.
+    /// Returns the reason why the simulated processor must reject the commit of d, if there is a reason.
     [[nodiscard]] static core::hardware_verdict check_commit(core::descriptor& d);
-    /// Ends the attempt: committed, or for a reason, which it records.
+    /// Ends the attempt, either by its commit or for a reason that the function records.
     static void end_attempt(core::descriptor& d, core::hardware_verdict why) noexcept;
 };
 static_assert(core::hardware<software_htm>);
 
-/// Returns true if a step is in progress. For the interleaving build, where one thread runs everything.
+/// Returns true if a step is in progress. Only the interleaving build, where one thread runs everything, uses this.
 [[nodiscard]] bool is_within_step() noexcept;
 
 }  // namespace tutti::hardware

@@ -1,4 +1,4 @@
-// Numbers and signatures of the ABI, as the compiler uses them.
+// Numbers and function signatures of the ABI between GCC and the transactional runtime, as the compiler uses them.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace tutti::itm {
 
-/// Properties of a block that the compiler passes to begin.
+/// Properties of a block. The compiler passes them to _ITM_beginTransaction.
 enum property : std::uint32_t {
     instrumented_code = 0x1,
     uninstrumented_code = 0x2,
@@ -16,7 +16,7 @@ enum property : std::uint32_t {
     does_go_irrevocable = 0x40,
 };
 
-/// Actions that begin returns to the compiled code.
+/// Actions that _ITM_beginTransaction requests of the compiled code.
 enum action : std::uint32_t {
     run_instrumented = 0x1,
     run_uninstrumented = 0x2,
@@ -32,9 +32,9 @@ enum state : std::uint32_t { outside = 0, retryable = 1, irrevocable = 2 };
 
 inline constexpr std::uint64_t no_transaction = 1;
 
-/// The registers that a begin saves for a second return. begin_x86_64.S depends on the layout.
+/// The registers that a begin saves, so that it can return a second time. begin_x86_64.S depends on the layout.
 struct registers {
-    void* frame;  ///< the stack pointer after the return from begin
+    void* frame;  ///< the stack pointer after begin has returned
     void* rbx;
     void* rbp;
     void* r12;
@@ -47,6 +47,6 @@ struct registers {
 
 }  // namespace tutti::itm
 
-/// Marks an entry of the ABI. The function never throws, because compiled code does not expect exceptions. The only
-/// exception is _ITM_cxa_throw.
+/// Marks an entry of the ABI. The function must not throw, because compiled code does not expect exceptions. Only
+/// _ITM_cxa_throw may throw.
 #define TUTTI_ITM extern "C" TUTTI_EXPORT

@@ -1,12 +1,13 @@
-// Reads and writes of values of any size: the inlined path of wt-etl for values within one orec's stripe, and
-// out-of-line code for all others.
+// Reads and writes values of any size. A value within one orec's stripe takes the inlined path of wt-etl. All other
+// values take out-of-line code.
 //
 // The bounds of the descriptor are zero unless the attempt is optimistic and healthy (core/state/descriptor.hpp, DSC2,
-// DSC3). So one comparison decides whether the inlined path may be taken. A read follows the protocol of
-// detail::access::read: orec, value, orec. x86-64 keeps loads in order and stores in order, so only the compiler needs
-// fences.
+// DSC3). So one comparison decides whether the inlined path is allowed. A read follows the protocol of
+// detail::access::read: orec, value, orec. x86-64 does not reorder loads with loads, or stores with stores, so only the
+// compiler needs fences.
 //
-// Values are copied byte by byte where a stripe ends, so another writer's bytes in the same word are preserved.
+// At the end of a stripe, values are copied byte by byte, so that another writer's bytes in the same word are
+// preserved.
 #pragma once
 
 #include <cstring>
@@ -22,8 +23,8 @@ using memory::orec;
 
 TUTTI_ALWAYS_INLINE orec& orec_at(const void* at) noexcept { return memory::orec_in(memory::orec_table, at); }
 
-/// Returns true if a value, whose size is a power of two, is aligned to its size. Then it has one orec, and is within
-/// one aligned word if it is no larger than a word.
+/// Returns true if a value, whose size is a power of two, is aligned to its size. An aligned value has one orec. If it
+/// is no larger than a word, it is also within one aligned word.
 template <class T>
 TUTTI_ALWAYS_INLINE bool is_aligned(const void* at) noexcept {
     static_assert((sizeof(T) & (sizeof(T) - 1)) == 0 && sizeof(T) <= memory::stripe_bytes);
@@ -35,7 +36,8 @@ TUTTI_ALWAYS_INLINE void compiler_fence() noexcept { std::atomic_signal_fence(st
 /// Read and write values of any size and alignment.
 void read_bytes(void* to, const void* from, std::size_t size);
 void write_bytes(void* to, const void* from, std::size_t size);
-/// Records bytes that a roll-back restores: memory that no other thread sees and that is written without barriers.
+/// Records bytes so that a roll-back restores them. Used for memory that no other thread sees and that the program
+/// writes without barriers.
 void log_bytes(const void* at, std::size_t size);
 
 // Addresses are untyped, because a value may have any alignment, and the compiler assumes that a typed pointer is
@@ -48,8 +50,8 @@ TUTTI_ALWAYS_INLINE T copy_of(const void* from) noexcept {
     return value;
 }
 
-/// Reads a value whose orec the attempt owns or whose version belongs to its snapshot. Returns false if the inlined
-/// path cannot read the value.
+/// Reads a value if the attempt owns its orec, or if the orec's version belongs to the attempt's snapshot. Returns
+/// false if the inlined path cannot read the value.
 template <class T>
 TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const void* from, T& value) noexcept {
     const orec& r = orec_at(from);
@@ -66,14 +68,15 @@ TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const void* from, T& value)
         d.read_next_ = next + 1;
         return true;
     }
-    // Some reads of a nested block under an orec of ours have to be logged. The algorithm decides that.
+    // A nested block must log some reads of stripes whose orec this attempt owns. The algorithm decides which.
     if (!d.owns(before) || d.frame_->parent != nullptr || d.logged_bound_.load(std::memory_order_relaxed) == 0)
         return false;
     value = copy_of<T>(from);
     return true;
 }
 
-/// Does the same for a value of several words, which may have different orecs. REQUIRES: `from` is aligned to a word.
+/// Reads a value of several words, which may have different orecs, in the same way. REQUIRES: `from` is aligned to a
+/// word.
 template <class T>
 TUTTI_ALWAYS_INLINE bool read_words(descriptor& d, const void* from, T& value) noexcept {
     word words[sizeof(T) / sizeof(word)];
@@ -104,7 +107,8 @@ TUTTI_ALWAYS_INLINE T read(const void* from) {
     return read_out_of_line<T>(from);
 }
 
-/// Returns the mask of `size` bytes at `at` in their aligned word. REQUIRES: the bytes are in one aligned word.
+/// Returns the mask that selects the `size` bytes at `at` in their aligned word. REQUIRES: the bytes are in one aligned
+/// word.
 TUTTI_ALWAYS_INLINE std::uint8_t bytes_of(const void* at, std::size_t size) noexcept {
     return static_cast<std::uint8_t>(((1U << size) - 1) << (reinterpret_cast<std::uintptr_t>(at) & 7));
 }
@@ -112,9 +116,9 @@ TUTTI_ALWAYS_INLINE word* word_of(const void* at) noexcept {
     return reinterpret_cast<word*>(reinterpret_cast<std::uintptr_t>(at) & ~std::uintptr_t{7});
 }
 
-/// Does the same for a word that is not the first one written under its orec. The orec's lock leads to entry number
-/// `head`. Finds the word's entry in the chain, or adds one. Returns false for a parent's entry, or one that lacks some
-/// of the bytes.
+/// Records a word that is not the first one written under its orec. The orec's lock leads to entry number `head`, the
+/// start of a chain of entries. Finds the word's entry in the chain, or adds an entry. Returns false if the entry
+/// belongs to a parent or lacks some of the bytes.
 TUTTI_NOINLINE inline bool acquire_chained(descriptor& d, orec& r, word* whole, std::uint8_t bytes,
                                            std::uint32_t head) {
     for (std::uint32_t at = head; at != memory::no_entry; at = d.writes[at].next) {
@@ -128,8 +132,8 @@ TUTTI_NOINLINE inline bool acquire_chained(descriptor& d, orec& r, word* whole, 
     return true;
 }
 
-/// Makes memory safe to write in place. Acquires its orec and records the old value, unless this was done before.
-/// REQUIRES: the bytes are in one aligned word.
+/// Makes memory safe to write in place. Acquires its orec and records the old value, unless the attempt has already
+/// done so. REQUIRES: the bytes are in one aligned word.
 TUTTI_ALWAYS_INLINE bool acquire_inlined(descriptor& d, void* at, std::size_t size) {
     orec& r = orec_at(at);
     word seen = r.load(std::memory_order_acquire);
@@ -150,7 +154,8 @@ TUTTI_ALWAYS_INLINE bool acquire_inlined(descriptor& d, void* at, std::size_t si
     return acquire_chained(d, r, whole, bytes, entry);
 }
 
-/// Does the same for a value of any size. After false, the orecs of a part of the value may have been acquired.
+/// Makes a value of any size safe to write in place. If the result is false, the attempt may have acquired the orecs of
+/// a part of the value.
 template <class T>
 TUTTI_ALWAYS_INLINE bool acquire_value(descriptor& d, void* at) {
     if constexpr (sizeof(T) <= sizeof(word)) {
@@ -180,7 +185,7 @@ TUTTI_ALWAYS_INLINE void write(void* to, T value) {
     write_out_of_line(to, value);
 }
 
-/// Reads a value that is about to be written.
+/// Reads a value that the block is about to write.
 template <class T>
 TUTTI_ALWAYS_INLINE T read_for_write(void* from) {
     if (acquire_value<T>(current(), from)) [[likely]]

@@ -1,8 +1,8 @@
 // User actions, which a program registers for the commit or the roll-back of its transaction.
 //
-//   commit   runs when the commit is decided and ownership is still held: in commit order for transactions that write
-//            the same data; must not use a transaction
-//   undo     runs after the roll-back of the block that registered it, newest first
+//   commit   runs when the commit is decided and ownership is still held, so the actions of transactions that write
+//            the same data run in commit order; must not use a transaction
+//   undo     runs after the roll-back of the block that registered the action; the newest action runs first
 #include "itm/block.hpp"
 #include "tutti/tx.hpp"
 
@@ -15,8 +15,8 @@ struct action_of_user {
     void operator()() const { function(argument); }
 };
 
-/// Returns the descriptor whose transaction gets the action. Leaves hardware first, which would run the action too
-/// early.
+/// Returns the descriptor whose transaction records the action. A hardware attempt switches to software first, because
+/// hardware would run the action too early.
 descriptor& registering() noexcept {
     if (runtime_state_of(current()).hardware.is_running()) hardware_context::leave();
     return current();

@@ -1,9 +1,10 @@
-// The barriers of all types and hints.
+// Defines the read and write barriers of the ABI for all types and hints.
 //
-// A hint tells what the compiler knows of other accesses. This runtime does not need hints: the orec shows whether a
-// location has been read or written before. Also, roll-back must be correct at a nested block's begin, where the
-// compiler's knowledge ends. So the variants of an access are one function with several names. Only a read for a write
-// acquires the orec at once, which saves logging the read. This is correct whether or not the write follows.
+// A hint is what the compiler knows about other accesses to the same location. This runtime does not need hints,
+// because the orec shows whether the attempt has read or written a location. A roll-back must also be correct at a
+// nested block's begin, where the compiler's knowledge ends. So the variants of an access are one function with several
+// names. Only a read for a write acquires the orec at once, which saves logging the read. This is correct whether or
+// not the write follows.
 #include <immintrin.h>
 
 #include "itm/access.hpp"
@@ -20,7 +21,7 @@ using complex_extended = _Complex long double;
 
 #define TUTTI_ITM_ALIAS(of) __attribute__((visibility("default"), alias(#of)))
 
-// The names of a type's one read and one write.
+// Declares all names of a type's one read function and one write function.
 #define TUTTI_ITM_NAMES(suffix, type)                                                           \
     extern "C" type _ITM_RaR##suffix(const void*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix);     \
     extern "C" type _ITM_RaW##suffix(const void*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix);     \
@@ -47,7 +48,7 @@ TUTTI_ITM_TYPE(CE, complex_extended)
 TUTTI_ITM_TYPE(M64, __m64)
 TUTTI_ITM_TYPE(M128, __m128)
 
-// An aligned vector of 32 bytes fills a stripe. The vector is passed in a register only if AVX is enabled.
+// An aligned vector of 32 bytes fills a stripe. The compiler passes the vector in a register only if AVX is enabled.
 TUTTI_ITM __attribute__((target("avx"))) __m256 _ITM_RM256(const void* from) noexcept {
     __m256 value;
     read_bytes(&value, from, sizeof value);

@@ -1,18 +1,18 @@
-// Open blocks of the language, and the state that a descriptor keeps for them.
+// The open blocks of the language, and the state that a descriptor has for them.
 //
-// Every block that can end alone is a frame of the core: the outermost block, blocks inside it that can be cancelled
-// (true closed nesting), and blocks inside a block of the library. All other blocks belong to the innermost frame and
-// are only counted.
+// Each block that can end on its own is a frame of the core: the outermost block, blocks inside it that can be
+// cancelled (true closed nesting), and blocks inside a block of the library. All other blocks are part of the innermost
+// frame, which only counts them.
 //
 //   serial, direct    uninstrumented code may run; barriers access memory directly, nothing can be rolled back
-//   serial, !direct   inside a block that can be cancelled and was opened since, or whose parent is a block of the
-//                     library, which can: barriers log
+//   serial, !direct   barriers log, because a block may be cancelled: the innermost block, which was opened since, or
+//                     its parent, which is a block of the library
 //
 // Invariants
 //   BLK1  a frame with `receive` is a block
-//   BLK2  blocks are reused: `inner` links those of one descriptor, from the outermost inwards
-//   BLK3  the state of a transaction in `runtime_state` is set at the begin of its outermost block of the language: the
-//         previous transaction may have ended with its thread
+//   BLK2  block objects are reused: `inner` links those of one descriptor, from the outermost inwards
+//   BLK3  the state of a transaction in `runtime_state` is set at the begin of its outermost block of the language,
+//         because the previous transaction may have ended with its thread, without resetting the state
 // Only the owner of the descriptor accesses this state.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace tutti::itm {
 
-/// The state of a context's exceptions when a block began.
+/// A context's exceptions at the begin of a block.
 struct exception_mark {
     unsigned uncaught;
     unsigned caught;
@@ -32,15 +32,15 @@ struct exception_mark {
 struct block : detail::frame {
     registers saved{};
     std::uint32_t properties = 0;
-    std::uint32_t merged = 0;  ///< blocks inside this one that are merged with it
+    std::uint32_t merged = 0;  ///< number of blocks inside this one that are merged with it
     exception_mark exceptions{};
     std::uint64_t id = 0;
-    int error = 0;              ///< errno at its begin: the C library writes it without barriers
-    bool final = false;         ///< its effects cannot be undone
+    int error = 0;              ///< errno when the block began: the C library writes errno without barriers
+    bool final = false;         ///< the effects of the block cannot be undone
     bool was_direct = false;    ///< value of runtime_state::direct outside of the block
-    bool logs = false;          ///< may be rolled back, so it always uses barriers
-    bool returned = false;      ///< its begin has returned, so live variables have to be restored
-    bool wants_serial = false;  ///< in an outermost block: its next attempt is serial from the begin on
+    bool logs = false;          ///< the block may be rolled back, so it always uses barriers
+    bool returned = false;      ///< begin has returned once, so a second return has to restore live variables
+    bool wants_serial = false;  ///< in an outermost block: its next attempt is serial from its begin
     block* inner = nullptr;
 };
 
@@ -53,10 +53,10 @@ struct exception_object {
 class block_counters;
 struct switch_key;
 
-/// A call of a library that has transactional clones, recorded by the clone for the report (src/libc/context.hpp).
+/// A call of a library that has transactional clones. The clone records the call for the report (src/libc/context.hpp).
 struct library_call {
     const char* function = nullptr;  ///< a literal
-    const void* where = nullptr;     ///< its return address in the program
+    const void* where = nullptr;     ///< the call's return address in the program
 };
 
 struct runtime_state {
@@ -64,16 +64,16 @@ struct runtime_state {
         : counters{counters_or_null}, hardware{owner} {}
 
     block first;
-    block* outermost = &first;  ///< the block to use as the next outermost one
-    block_counters* counters;   ///< for the report, if the user wants one
+    block* outermost = &first;  ///< the object for the next outermost block
+    block_counters* counters;   ///< counters for the report; null if the user wants no report
     hardware_context hardware;
     const std::atomic<bool>& counting = api::counting();
     bool direct = false;
     const char* serial_reason = nullptr;
-    library_call latest_call;  ///< the latest call; only the report uses it
+    library_call latest_call;  ///< the latest call, which only the report uses
     std::uint64_t latest_id = no_transaction;
-    unsigned caught = 0;                   ///< exceptions caught in the transaction and still being handled
-    memory::log<exception_object> thrown;  ///< exceptions of the transaction, the latest last
+    unsigned caught = 0;                   ///< number of exceptions that the transaction has caught and still handles
+    memory::log<exception_object> thrown;  ///< exceptions that the transaction has created or caught, latest last
     void* leaving_exception = nullptr;     ///< the exception that leaves the block whose commit is in progress
 };
 
@@ -84,19 +84,20 @@ TUTTI_ALWAYS_INLINE runtime_state& runtime_state_of(const descriptor& d) noexcep
 /// REQUIRES: the innermost frame is a block.
 TUTTI_ALWAYS_INLINE block& innermost(const descriptor& d) noexcept { return *static_cast<block*>(d.frame_); }
 inline bool is_block(const detail::frame* f) noexcept { return f != nullptr && f->receive != nullptr; }
-/// Returns the first block of the language from `f` on, going outwards.
+/// Returns `f` or the first frame around `f` that is a block of the language.
 inline block* next_block(detail::frame* f) noexcept {
     while (f != nullptr && !is_block(f)) f = f->parent;
     return static_cast<block*>(f);
 }
 
-/// Returns the block to use inside `b`. Throws std::bad_alloc.
+/// Returns the block object for a block directly inside `b`. Throws std::bad_alloc.
 inline block& inner_block(block& b) {
     if (b.inner == nullptr) b.inner = new block;
     return *b.inner;
 }
 
-/// BLK3. `direct`: uninstrumented code may run, because an earlier block has made the transaction serial.
+/// Sets the state of a new transaction (BLK3). If `direct`, uninstrumented code may run, because an earlier block has
+/// made the transaction serial.
 inline void reset_for_transaction(runtime_state& s, bool direct) noexcept {
     s.direct = direct;
     s.caught = 0;
@@ -108,17 +109,18 @@ inline void reset_for_transaction(runtime_state& s, bool direct) noexcept {
 /// runs out.
 descriptor& attach() noexcept;
 
-/// The frame::receive of every block: undoes the part of the transaction that the pending signal selects, then returns
-/// from a begin again.
+/// The `frame::receive` function of every block. Undoes the part of the transaction that the pending signal selects.
+/// Then makes the begin of a block return again.
 [[noreturn]] void receive_signal(tx& t);
 
-/// Makes the transaction serial, for the reason that `key` gives to the report. May restart it. `why` must stay valid.
+/// Makes the transaction serial. The report shows the reason in `key`. May restart the transaction. `why` must stay
+/// valid.
 void run_alone(descriptor& d, const char* why, const switch_key& key);
 
-/// To be called after run_alone, and after a nested block in a transaction that runs alone. Code without barriers may
-/// close a resource outside of memory that the block owns, such as a stream. So the block releases its resources. If a
-/// block of the library around it or inside it may still be rolled back, it settles them instead: effects that wait for
-/// the commit happen now.
+/// Call this after run_alone, and after a nested block in a transaction that runs alone. Code without barriers may
+/// close a resource outside of memory that the block owns, such as a stream. So the block releases its resources. But a
+/// block of the library around or inside the block may still be rolled back. In this case, this function settles the
+/// resources instead: effects that wait for the commit happen now.
 inline void release_resources(descriptor& d) noexcept {
     for (const detail::frame* f = d.frame_; f != nullptr; f = f->parent) {
         if (!is_block(f)) return api::make_resources_effective(d);
@@ -126,9 +128,9 @@ inline void release_resources(descriptor& d) noexcept {
     api::release_owned_resources(d);
 }
 
-/// Undoes the block's changes to exceptions since `mark`, except for their memory, which the log of handlers frees.
+/// Undoes the block's changes to exceptions since `mark`. The memory of the exceptions is freed by the log of handlers.
 void forget_exceptions(descriptor& d, const exception_mark& mark) noexcept;
-/// Records that an exception leaves a block of the language for a block of the library, which may be rolled back. May
+/// Records that an exception leaves a block of the language for a block of the library that may be rolled back. May
 /// leave the frame.
 void hold_leaving_exception(descriptor& d);
 TUTTI_ALWAYS_INLINE exception_mark mark_exceptions(const descriptor& d) noexcept {
@@ -136,14 +138,15 @@ TUTTI_ALWAYS_INLINE exception_mark mark_exceptions(const descriptor& d) noexcept
     return {d.exceptions->uncaught, s.caught, s.thrown.size()};
 }
 
-/// Describes the code at `address` as "function+0x12 (object)". Leaves out unknown parts.
+/// Describes the code at `address` as "function+0x12 (object)". Omits the parts that are unknown.
 const char* describe(const void* address, char* into, std::size_t size) noexcept;
 
 }  // namespace tutti::itm
 
 extern "C" {
 [[noreturn]] void tutti_itm_return_again(std::uint32_t actions, const tutti::itm::registers* from) noexcept;
-/// Works like _ITM_changeTransactionMode, for the call in `runtime_state::latest_call` and the reason `why`. The report
-/// tells the user what to do `instead`. Both are literals of an object that is never unloaded.
+/// Switches the transaction like _ITM_changeTransactionMode, because of the call in `runtime_state::latest_call` and
+/// for the reason `why`. `instead` is the report's advice to the user. Both strings are literals of an object that is
+/// never unloaded.
 TUTTI_EXPORT __attribute__((weak)) void tutti_itm_run_alone(const char* why, const char* instead);
 }

@@ -29,7 +29,7 @@ void block_counters::resolve_later(const void* address) noexcept {
     try {
         unresolved_.push(address);
     } catch (const std::bad_alloc&) {
-        // resolve_all() names the address at the end, if its object is still loaded
+        // resolve_all() resolves the address at the end, if the address's object is still loaded
     }
 }
 
@@ -88,7 +88,7 @@ void block_counters::record_switch(const switch_key& why) noexcept {
 void block_counters::end_switched() noexcept {
     const std::uint64_t end = base::ticks();
     if (const std::uint64_t since = std::exchange(alone_since_, 0); since != 0) entry_->alone_ticks.add(end - since);
-    // Null if the block was restarted since: then it has been counted before.
+    // The pointer is null if the block has restarted since the switch, because the switch has been counted then.
     switch_count* const s = std::exchange(switched_, nullptr);
     if (s == nullptr || started_ == 0) return;
     s->timed.add_one();
@@ -97,10 +97,10 @@ void block_counters::end_switched() noexcept {
 }
 
 void block_counters::reset() noexcept {
-    // The lists stay: the addresses in them are still valid.
+    // The lists are not cleared, because the addresses in them are still valid.
     for (block_counters* j = newest_.load(std::memory_order_acquire); j != nullptr;
          j = const_cast<block_counters*>(j->older_)) {
-        // A block that is open now began earlier.
+        // A block that is open now began before the reset, so it is not counted.
         j->entry_ = nullptr;
         j->switched_ = nullptr;
         j->alone_since_ = 0;

@@ -1,9 +1,9 @@
-// Counts what the blocks of one context did, for the report at exit (report.cpp). Exists only if the user wants a
-// report: a context without block counters pays one comparison in begin and one in commit.
+// Counts the events of one context's blocks, for the report at exit (report.cpp). The counters exist only if the user
+// wants a report. A context without counters pays one comparison in begin and one in commit.
 //
 // Thread safety: see observe/counter.hpp.
 //
-// The address that a block's begin returns to identifies the block.
+// A block is identified by the address to which its begin returns.
 #pragma once
 
 #include <array>
@@ -19,20 +19,20 @@ namespace tutti::itm {
 using observe::counter;
 using observe::keyed_counter;
 
-/// Why a block could no longer be rolled back, or ran serially.
+/// The reason why a block became irrevocable or ran serially.
 enum class switch_reason : std::uint8_t {
-    unsafe_operation,  ///< an operation that is not transaction-safe, named by the compiler
+    unsafe_operation,  ///< an operation that the compiler knows not to be transaction-safe
     no_clone,          ///< a call of a function without a transactional clone
-    from_begin,        ///< every path through the block is unsafe, or it has no instrumented code
+    from_begin,        ///< every path through the block is unsafe, or the block has no instrumented code
     restarts,          ///< the block was restarted too often
-    library_call,      ///< a call of a library that reports this itself
+    library_call,      ///< a library call that reports the reason itself
 };
 inline constexpr std::size_t switch_reason_count = 5;
 
 struct abort_key {
     abort_cause cause;
-    bool partial;      ///< only a nested block was restarted
-    const void* with;  ///< the conflicting block; null: unknown, or a block of the library
+    bool partial;      ///< true if only a nested block was restarted
+    const void* with;  ///< the conflicting block; null if it is unknown or a block of the library
     bool operator==(const abort_key&) const = default;
 };
 
@@ -47,7 +47,8 @@ struct switch_key {
     bool operator==(const switch_key&) const = default;
 };
 
-/// How often blocks switched, and how late: accesses of all of them, ticks of those that were timed.
+/// How often blocks switched, and how late. `accesses` is the sum over all these blocks, ticks only over those that
+/// were timed.
 struct switch_count {
     counter times;
     counter accesses;
@@ -58,22 +59,22 @@ struct switch_count {
 
 /// The counts of one block.
 struct block_entry {
-    counter executions;  ///< as an outermost block, or as the outermost block of the language
+    counter executions;  ///< executions as an outermost block, or as the outermost block of the language
     counter commits;
     counter cancelled;
-    counter single_threaded;  ///< further executions, which committed, while only one thread used transactions
+    counter single_threaded;  ///< further executions, all committed, while only one thread used transactions
     counter nested;           ///< executions inside another block
     counter lost_ticks;
-    counter alone_ticks;                        ///< time that the block ran alone
-    keyed_counter<const void*, counter> waits;  ///< ticks, by the block that ran alone meanwhile; null: unknown
+    counter alone_ticks;                        ///< time for which the block ran alone
+    keyed_counter<const void*, counter> waits;  ///< ticks waited, by the block that ran alone meanwhile; null: unknown
     keyed_counter<abort_key, counter> aborts;
     keyed_counter<switch_key, switch_count> switches;
 };
 
 class block_counters {
 public:
-    /// Makes the block counters of a context that has none. Returns null if the user wants no report or there is no
-    /// memory.
+    /// Creates the block counters of a context that has none. Returns null if the user wants no report or memory runs
+    /// out.
     static block_counters* make(const descriptor& owner) noexcept;
 
     void begin(const void* block) noexcept {
@@ -84,15 +85,16 @@ public:
         const std::uint64_t before = entry_->executions.get();
         entry_->executions.add_one();
         if (shown_block_.load(std::memory_order_relaxed) != block) shown_block_.store(block, std::memory_order_relaxed);
-        // A clock read costs as much as all the rest, so after the first executions only one of sixteen is timed.
+        // Reading the clock costs as much as the rest of the counting. So after the first executions, only one of
+        // sixteen is timed.
         started_ = 0;
         if (before < always_timed || before % sampling == 0) {
             started_ = base::ticks();
             weight_ = before < always_timed ? 1 : sampling;
         }
     }
-    /// Replaces begin and commit for the biased owner: its block always commits, and counting it would take about as
-    /// long as the block itself.
+    /// Replaces begin and commit for the biased owner. The owner's block always commits, and full counting would take
+    /// about as long as the block itself.
     void record_single_threaded(const void* block) noexcept {
         entry_ = nullptr;
         if (block_entry* const a = entry_of_block(block)) a->single_threaded.add_one();
@@ -111,31 +113,32 @@ public:
     void record_cancel(const void* block) noexcept {
         if (block_entry* const a = entry_of_block(block)) a->cancelled.add_one();
     }
-    /// Counts an attempt that has been, or is about to be, rolled back. `partial`: only a nested block was.
+    /// Counts an attempt that has been rolled back, or is about to be. `partial`: only a nested block was rolled back.
     void record_abort(abort_cause cause, const void* with, bool partial) noexcept;
-    /// Returns the block that conflicted with the attempt whose roll-back is in progress, as far as known. The other
-    /// context may have continued with its next block. Null: unknown, or a block of the library. To be called before
-    /// the core reopens anything.
+    /// Returns the block that conflicted with the attempt whose roll-back is in progress. The result may be wrong if
+    /// the other context has continued with its next block. Returns null if the block is unknown or a block of the
+    /// library. Call this before the core reopens anything.
     [[nodiscard]] const void* conflicting_block() const noexcept;
-    /// Records that the next attempt of `block` begins. Undo actions may have run other blocks since.
+    /// Records that the next attempt of `block` begins, because undo actions may have run other blocks since the last
+    /// one.
     void begin_next_attempt(const void* block) noexcept;
     /// Records that the transaction becomes irrevocable for this reason.
     void record_switch(const switch_key& why) noexcept;
-    /// Records what d, which owns these block counters, waited for at its begin.
+    /// Records what d, the owner of these block counters, waited for at its begin.
     void record_waits(descriptor& d) noexcept {
         if (d.serial_wait.ticks != 0) [[unlikely]]
             count_waits(d);
     }
-    /// Records that no other transaction runs until the commit. To be called after record_switch.
+    /// Records that no other transaction runs until the commit. Call this after record_switch.
     void record_alone() noexcept { alone_since_ = base::ticks(); }
-    /// Resolves the addresses that are new. This takes locks of the dynamic linker, which a constructor that waits for
-    /// this transaction may hold. REQUIRES: no transaction runs.
+    /// Resolves the new addresses. This acquires locks of the dynamic linker. A constructor that waits for this
+    /// transaction may hold these locks. REQUIRES: no transaction runs.
     void resolve_new_addresses() noexcept {
         if (!unresolved_.empty()) [[unlikely]]
             resolve_all();
     }
 
-    /// Calls f(block, entry) for every block of every context. The counters may change meanwhile.
+    /// Calls f(block, entry) for every block of every context. The counters may change during the calls.
     template <class F>
     static void for_each(F&& f) {
         for (const block_counters* j = newest_.load(std::memory_order_acquire); j != nullptr; j = j->older_) {
@@ -173,11 +176,11 @@ private:
     std::atomic<const void*> shown_block_{nullptr};  // the context's current or latest block
     block_entry* entry_ = nullptr;                   // entry of the outermost block that runs
     switch_count* switched_ = nullptr;
-    std::uint64_t started_ = 0;  // begin of the attempt, in ticks; 0: not timed
+    std::uint64_t started_ = 0;  // tick at which the attempt began; 0: not timed
     std::uint64_t weight_ = 1;
-    std::uint64_t before_switch_ = 0;  // ticks of the attempt when it switched; 0: not timed
-    std::uint64_t alone_since_ = 0;    // ticks; 0: not alone, or alone only because there are no other threads
-    std::uint64_t ended_ = 0;          // end of the previous attempt
+    std::uint64_t before_switch_ = 0;  // ticks from the attempt's begin to its switch; 0: not timed
+    std::uint64_t alone_since_ = 0;    // tick; 0: not alone, or alone only because there are no other threads
+    std::uint64_t ended_ = 0;          // tick at which the previous attempt ended
     std::array<cache_line, cached> cache_{};
     keyed_counter<const void*, block_entry> entries_;
     memory::log<const void*> unresolved_;

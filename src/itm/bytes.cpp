@@ -1,11 +1,11 @@
-// Accesses of any size and alignment.
+// Reads and writes values of any size and alignment.
 #include "api/aligned_pieces.hpp"
 #include "itm/access.hpp"
 
 namespace tutti::itm {
 namespace {
 
-/// A piece is aligned to its size, so it is within one word.
+/// Each piece is aligned to its size, so it is within one word.
 void read_piece(descriptor& d, void* to, const void* from, unsigned size) {
     const word value = d.operations_->load(d, from, size);
     std::memcpy(to, &value, size);
@@ -23,7 +23,7 @@ std::size_t rest_of_stripe(const void* at, std::size_t size) noexcept {
     return std::min(size, memory::stripe_bytes - offset);
 }
 
-/// Reads one stripe's part of a range at once, as read_inlined does.
+/// Reads the part of a range that is in one stripe, in one step like read_inlined.
 bool read_stripe(descriptor& d, void* to, const void* from, std::size_t size) noexcept {
     const orec& r = orec_at(from);
     const word before = r.load(std::memory_order_acquire);
@@ -44,8 +44,8 @@ std::uint8_t bytes_between(const word* w, std::uintptr_t first, std::uintptr_t l
     return static_cast<std::uint8_t>((0xffU << from) & (0xffU >> (sizeof(word) - 1 - to)));
 }
 
-/// Acquires one stripe's part of a range at once, as acquire_inlined acquires a word whose orec the attempt does not
-/// own yet.
+/// Acquires the part of a range that is in one stripe, in one step. It does what acquire_inlined does for a word whose
+/// orec the attempt does not own yet.
 bool acquire_stripe(descriptor& d, const void* at, std::size_t size) {
     orec& r = orec_at(at);
     word seen = r.load(std::memory_order_acquire);
@@ -58,7 +58,7 @@ bool acquire_stripe(descriptor& d, const void* at, std::size_t size) {
     const auto head = static_cast<std::uint32_t>(d.writes.size());
     // seq_cst: see algorithms/version_clock.hpp, 1.
     if (!r.compare_exchange(seen, d.self_lock | head, std::memory_order_seq_cst)) return false;
-    // The chain goes from the head to the latest entry, and from there backwards.
+    // The links lead from the head to the latest entry, and from there to older entries.
     d.writes.push_reserved({w, &r, copy_of<word>(w), seen, words > 1 ? head + words - 1 : memory::no_entry,
                             bytes_between(w, first, last), false});
     for (std::uint32_t i = 1; i != words; ++i) {

@@ -1,4 +1,4 @@
-// Interposes pthread_setcanceltype of the C library (api/hooks/cancel_type.cpp).
+// Interposes the C library's function pthread_setcanceltype (api/hooks/cancel_type.cpp).
 #include "api/hooks/cancel_type.hpp"
 
 #include "api/hooks/language.hpp"

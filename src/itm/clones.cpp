@@ -1,9 +1,9 @@
-// Clone tables: which function has a transactional clone. Each loaded object registers a table of pairs, and removes it
-// when it is unloaded.
+// Clone tables: they map functions to their transactional clones. Each loaded object registers a table of pairs, and
+// removes the table when the object is unloaded.
 //
-// Thread safety: a table is copied and sorted by function when it is registered. The list of tables is replaced, never
-// changed. A thread that looks up a function, always inside a transaction, continues with the list that it found. A
-// replaced list is retired like memory that a transaction freed. Changes are made under a lock.
+// Thread safety: a table is copied and sorted by function when it is registered. The list of tables is never changed,
+// only replaced by a new list, under a lock. A thread that searches for a function, always inside a transaction,
+// continues with the list that it has read. A replaced list is retired like memory that a transaction has freed.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -18,14 +18,14 @@
 namespace tutti::itm {
 namespace {
 
-/// An entry as in the object file.
+/// An entry as it is in the object file.
 struct clone_entry {
     void* function;
     void* transactional;
 };
 
 struct clone_table {
-    const void* address_in_object;  // address of the table in the object, which identifies it
+    const void* address_in_object;  // address of the table in its object, which identifies the table
     std::vector<clone_entry> sorted;
 };
 
@@ -42,10 +42,10 @@ std::atomic<const clone_tables*> loaded{nullptr};
 
 bool by_function(const clone_entry& a, const clone_entry& b) noexcept { return a.function < b.function; }
 
-/// Checks the entries in the given order, because messages contain their numbers.
+/// The entries are checked in the given order, because messages contain their numbers.
 std::span<const clone_entry> checked_entries(const void* given, std::size_t count) noexcept {
     if (given == nullptr && count != 0) die_of_table("is null", given, 0);
-    // No object is larger than this.
+    // An upper bound: no object is larger.
     if (count > PTRDIFF_MAX / sizeof(clone_entry))
         die_of_table("has more entries than memory has room for", given, count);
     const std::span entries{static_cast<const clone_entry*>(given), count};

@@ -21,14 +21,15 @@ struct recorded_address {
 constinit std::atomic<const recorded_address*> newest{nullptr};
 
 const code_address* find(const void* address) noexcept {
-    // Pairs with the release in record_address.
+    // Partner: the release in record_address.
     for (const recorded_address* n = newest.load(std::memory_order_acquire); n != nullptr; n = n->older) {
         if (n->address == address) return &n->description;
     }
     return nullptr;
 }
 
-/// Makes the path absolute: an object may have been loaded by a path relative to the working folder of that time.
+/// Makes the path absolute, because an object may have been loaded by a path relative to the working folder of that
+/// time.
 std::string absolute(const char* path) {
     const std::unique_ptr<char, void (*)(void*)> full{*path == '/' ? nullptr : ::realpath(path, nullptr), std::free};
     return full != nullptr ? full.get() : path;
@@ -48,7 +49,7 @@ code_address resolve(const void* address) {
         found.offset = reinterpret_cast<std::uintptr_t>(address);
         return found;
     }
-    // The program itself has no name in the list of objects, and the path that it was started by may be relative.
+    // The list of objects has no name for the program itself, and the path that started the program may be relative.
     found.object = map->l_name == nullptr || *map->l_name == '\0' ? path_of_program() : absolute(map->l_name);
     found.offset = reinterpret_cast<std::uintptr_t>(address) - map->l_addr;
     if (info.dli_sname != nullptr) found.symbol = info.dli_sname;
@@ -63,7 +64,7 @@ void record_address(const void* address) noexcept {
         auto* const n = new recorded_address{address, resolve(address), newest.load(std::memory_order_relaxed)};
         while (!newest.compare_exchange_weak(n->older, n, std::memory_order_release, std::memory_order_relaxed)) {}
     } catch (const std::bad_alloc&) {
-        // without memory, the address is lost, as documented
+        // if memory runs out, the address is not recorded, as the header says
     }
 }
 

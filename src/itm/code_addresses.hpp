@@ -1,9 +1,10 @@
-// Code addresses that a report will name. Each is resolved to its object file early, because the object may be unloaded
-// before the report is written. If another object is loaded at the same address later, it gets the names of the first
-// one.
+// Records code addresses for a report. Each address is resolved to its object file when it is recorded, because the
+// object may be unloaded before the report is written. If another object is loaded at the same address later, the
+// report uses the names of the first object.
 //
-// Thread safety: any thread. The list of code addresses only grows, at its head, without a lock, because a child of
-// fork may read it at any time. Resolving allocates and takes a lock of the dynamic linker.
+// Thread safety: any thread may call these functions. The list of code addresses only grows, at its head, without a
+// lock, because a child of fork may read the list at any time. Resolving allocates memory and acquires a lock of the
+// dynamic linker.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +13,15 @@
 namespace tutti::itm {
 
 struct code_address {
-    std::string object;        ///< the file that the code was loaded from; empty: unknown
+    std::string object;        ///< the file from which the code was loaded; empty: unknown
     std::uint64_t offset = 0;  ///< the address in that file, as in its symbol table and debug information
-    std::string symbol;        ///< the exported function there, mangled, or empty
+    std::string symbol;        ///< the exported function at that address, mangled, or empty
 };
 
-/// Resolves and keeps an address. If memory runs out, the address is lost.
+/// Resolves and records an address. If memory runs out, the address is not recorded.
 void record_address(const void* address) noexcept;
 
-/// Returns the description of an address. An address that was not recorded is resolved now.
+/// Returns the description of an address. If the address was not recorded, resolves the address now.
 code_address resolve_address(const void* address);
 
 }  // namespace tutti::itm

@@ -1,15 +1,15 @@
 // Exceptions inside transactions.
 //
-// An exception that is thrown and caught within a transaction belongs to it. A roll-back must free the exception and
-// restore the counters of the C++ runtime. The exception's destructor does not run then, because the constructor's
-// writes are undone. For this, libstdc++ has the function __cxa_tm_cleanup, which drops references to an exception. The
-// function drops either one for each handler that the exception is in (…, count), or that of an exception in flight (…,
-// its unwind header, …).
+// An exception that is thrown and caught within a transaction belongs to the transaction. A roll-back must free the
+// exception and restore the counters of the C++ runtime. The roll-back must not run the exception's destructor, because
+// the constructor's writes are undone. libstdc++ has the function __cxa_tm_cleanup for this, which drops references to
+// exceptions. Each call drops either the references of a number of handlers (…, count), or the reference of an
+// exception in flight (…, its unwind header, …).
 //
-// What blocks write into an exception is in the undo log. Memory that libstdc++ allocated for it is in the log of
-// handlers. So the object must stay until the transaction ends. The end of a handler would destroy it, so the
-// transaction holds a reference of its own. The commit destroys the object; a roll-back frees it, after its memory has
-// been restored.
+// The undo log contains what blocks write into an exception. The log of handlers contains the memory that libstdc++
+// allocated for the exception. So the object must exist until the transaction ends. The end of a handler would destroy
+// the object, so the transaction holds a reference of its own. The commit destroys the object. A roll-back frees the
+// object after its memory has been restored.
 #include <unwind.h>
 
 #include <exception>
@@ -68,14 +68,14 @@ descriptor* running_transaction() noexcept {
     return d != nullptr && d->language != nullptr && d->running() ? d : nullptr;
 }
 
-/// Makes a roll-back free the object by `destroy`, if a roll-back is possible.
+/// If a roll-back is possible, makes a roll-back free the object by calling `destroy`.
 void add_exception(descriptor& d, void* object, detail::destroyer destroy, bool held) {
     core::defer(d, core::deferred::kind::exception, object, destroy);
     runtime_state_of(d).thrown.push({object, held});
 }
 
-/// Replaces the function by which a roll-back frees the object, after add_exception(). The entry is found by the
-/// object, because the roll-back of a block in the object's constructor moves entries of the log.
+/// Replaces the function by which a roll-back frees the object, after add_exception(). The entry is found by the object
+/// instead of its position, because the roll-back of a block in the object's constructor moves entries of the log.
 void replace_destroyer(descriptor& d, const void* object, detail::destroyer destroy) noexcept {
     for (std::size_t i = d.deferred_log.size(); i-- != 0;) {
         core::deferred& e = d.deferred_log[i];
@@ -85,7 +85,7 @@ void replace_destroyer(descriptor& d, const void* object, detail::destroyer dest
     }
 }
 
-/// Keeps the exception until the transaction ends. May leave the frame. REQUIRES: the exception has been thrown.
+/// Keeps the exception alive until the transaction ends. May leave the frame. REQUIRES: the exception has been thrown.
 void hold_exception(descriptor& d, void* header) {
     if (static_cast<const _Unwind_Exception*>(header)->exception_class != class_of_cxx) return;
     void* const object = object_of(header);
@@ -104,7 +104,7 @@ void forget_exceptions(descriptor& d, const exception_mark& mark) noexcept {
     if (s.caught > mark.caught) __cxa_tm_cleanup(nullptr, nullptr, s.caught - mark.caught);
     s.caught = mark.caught;
     if (s.leaving_exception != nullptr) {
-        // An exception that is not held loses its reference when the rest is undone.
+        // If the transaction does not hold the exception, another part of the roll-back drops its reference.
         const exception_object* const known = find(s, object_of(s.leaving_exception));
         if (known == nullptr || known->held) __cxa_tm_cleanup(nullptr, s.leaving_exception, 0);
     }
@@ -151,8 +151,8 @@ TUTTI_ITM void* _ITM_cxa_begin_catch(void* exception) noexcept {
 
 TUTTI_ITM void _ITM_cxa_end_catch() {
     if (descriptor* const d = running_transaction()) {
-        // A signal passes on its way to the library. The exceptions handled in the block have already been forgotten,
-        // whether its frame was dropped or, as here, unwound.
+        // This handler ends because a signal unwinds the stack on its way to a block of the library. The block of the
+        // language has already forgotten the exceptions that it was handling.
         if (d->pending != tutti::core::signal::none && !is_block(d->frame_)) return;
         if (runtime_state_of(*d).caught != 0) --runtime_state_of(*d).caught;
     }

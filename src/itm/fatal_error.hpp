@@ -1,4 +1,4 @@
-// Ends the process with a message that names the block. Used for errors that cannot be reported to compiled code, which
+// Ends the process with a message that names the block. Used for errors that cannot be thrown, because compiled code
 // assumes that the entries of the ABI do not throw.
 #pragma once
 
@@ -11,23 +11,24 @@
 
 namespace tutti::itm {
 
-/// Reports that the block has to be undone, which is impossible.
+/// Reports that the block must be rolled back, which is impossible.
 [[noreturn]] void die_in_undo(const descriptor& d, const block& b) noexcept;
 
-/// Reports that the block cannot do `step`, a verb, because of an exception with the text `why`.
+/// Reports that an exception with the text `why` has prevented `step` in the block. `step` is a verb.
 [[noreturn]] void die_in_step(const block& b, const char* step, const char* why) noexcept;
 
-/// Calls f(). An exception that leaves f(), an error of use or one from a handler, ends the process as a failure of
-/// `step`. So does the end of the thread in a handler, whose unwinding could not pass the frames of compiled code.
+/// Calls f(). If f() throws, because of an error of use or in a handler, ends the process and reports that `step` has
+/// failed. Also ends the process if a handler ends the thread, because the unwinding could not pass the frames of
+/// compiled code.
 ///
-/// A signal is different. Every block of d receives its own signal by a jump. So a signal that leaves f() as an
-/// exception found d idle, and belongs to the transaction around it.
+/// A signal needs different treatment. Every block of d receives its own signal by a jump. So if a signal leaves f() as
+/// an exception, d was idle, and the signal belongs to the transaction around d's.
 template <class F>
 TUTTI_ALWAYS_INLINE auto or_die(const block& b, const char* step, F&& f) {
     try {
         return f();
     } catch (const detail::unwind&) {
-        // the catch ends before the stack is left
+        // the stack is left only after the end of the catch
     } catch (const std::exception& e) {
         die_in_step(b, step, e.what());
     } catch (const abi::__forced_unwind&) {

@@ -1,10 +1,11 @@
-// fork. The child has one thread, and no other thread's transaction may continue there. So the thread that forks runs
-// serially before the process is copied. Then no other transaction holds an orec or has written in place, in the child
-// either. The child resets what other contexts publish outside of transactions (core/lifecycle/fork.hpp).
+// Handles fork. The child has only one thread, so it cannot continue the transactions of other threads. Therefore the
+// thread that forks runs serially before the process is copied. Then no other transaction holds an orec or has written
+// in place, so none does in the child. The child resets what other contexts publish outside of transactions
+// (core/lifecycle/fork.hpp).
 //
-// A thread that forks in a block of the language already runs serially, because fork has no clone. A thread that forks
-// in a block of the library, or in a pure function of the program, is not protected. Other transactions may then be
-// anywhere in their execution.
+// A thread that forks in a block of the language already runs serially, because fork has no clone. But a fork in a
+// block of the library, or in a pure function of the program, is not protected. Other transactions may then be at any
+// point of their execution.
 #include <pthread.h>
 
 #include <utility>
@@ -24,16 +25,16 @@ namespace {
 
 constexpr options irrevocable_at_once{.name = "fork", .mode = mode::irrevocable};
 
-// One per thread, because several threads may fork at once and open their blocks before they wait for the irrevocable
-// slot.
+// Each thread has its own object, because several threads may fork at once, and each opens its block before it waits
+// for the irrevocable slot.
 constinit thread_local descriptor* forking_descriptor = nullptr;
 constinit thread_local detail::frame fork_frame{};
 
 void become_serial() {
-    if (!api::transactions_have_run()) return;  // then the algorithm can still be chosen
+    if (!api::transactions_have_run()) return;  // then the algorithm may still be chosen later
     auto& d = descriptor::of(detail::current_or_attach());
-    // Inside a block, or in a handler inside one (core/lifecycle/open_nesting.hpp), the block might have to restart
-    // first. But nothing can be thrown through fork.
+    // A fork inside a block, or in a handler inside a block (core/lifecycle/open_nesting.hpp), is not protected. The
+    // block might have to restart first, but nothing can be thrown through fork.
     if (d.running() || core::ancestor_runs(d)) return;
     fork_frame = {};
     d.operations_->open(d, fork_frame, {&uncounted_slot, {}}, irrevocable_at_once);
@@ -41,7 +42,7 @@ void become_serial() {
     forking_descriptor = &d;
 }
 
-// The server's fork has done this already (api/hooks/forking.hpp).
+// The server's own fork has already done this (api/hooks/forking.hpp).
 void before_fork() {
     if (!api::is_in_fork_alone()) become_serial();
     registration_lock.lock();

@@ -14,16 +14,18 @@ namespace {
 namespace rtm = hardware::instructions;
 
 constexpr unsigned attempts = 4;
-/// How many attempts may end because other transactions run alone, before the block gives up hardware. These attempts
-/// do not count as `attempts`. A block longer than the intervals between those transactions would never commit.
+/// The maximum number of attempts that end because other transactions run alone. Then the block gives up hardware.
+/// These attempts do not count as `attempts`. Without this limit, a block longer than the intervals between those
+/// transactions would never commit.
 constexpr unsigned max_serial_waits = 16;
-/// A block that runs alone because hardware failed it adds to the bucket what this many successful blocks remove.
+/// A block that runs alone because hardware has failed adds this number to the bucket. A block that succeeds in
+/// hardware removes 1.
 constexpr std::uint32_t cost_of_failure = 16;
 constexpr std::uint32_t max_failures = 128;
-constexpr std::uint32_t min_software_blocks = 8;  // returning to hardware costs about as much
+constexpr std::uint32_t min_software_blocks = 8;  // a switch back to hardware costs about as much
 constexpr std::uint32_t max_software_blocks = 65536;
-/// After a hardware phase of at least this many blocks, the next software phase is short again. A longer phase is not
-/// required, because a missing page ends one now and then.
+/// After a hardware phase of at least this many blocks, the next software phase is short again. The limit is not
+/// higher, because a missing page ends a phase now and then.
 constexpr std::uint32_t min_hardware_phase = 256;
 
 }  // namespace
@@ -42,8 +44,8 @@ hardware_context::execution_path hardware_context::choose_path(descriptor& d, co
     if (status == rtm::has_begun) {
         core::hardware_record* const habit = hardware_.history.find(key_of(resume));
         const bool skips_hardware = habit != nullptr && !habit->tries_hardware();
-        // A block that always runs in software counts towards the return to hardware, but does not start the phase
-        // itself.
+        // A block that always runs in software counts towards the return to hardware, but does not itself start the
+        // hardware phase.
         if (skips_hardware && habit->why() != hardware_abort::capacity) {
             blocks_until_hardware_ -= blocks_until_hardware_ != 0 ? 1 : 0;
             return leave_phase(fallback);
@@ -61,7 +63,7 @@ hardware_context::execution_path hardware_context::choose_path(descriptor& d, co
         const hardware_abort why = rtm::reason_of(status);
         if (trial.ends_after(why))
             return choose_by_record(hardware_.history.note_failure(key_of(resume), why), fallback);
-        // Probably a change of the token has ended the attempt, and this proves nothing about the block.
+        // A change of the token has probably ended the attempt. Such an end proves nothing about the block.
         if (!is_phase(token_.load(std::memory_order_acquire))) {
             if (!wait_for_phase(d)) return fallback;
             if (++serial_waits == max_serial_waits) return abandon_hardware(fallback);
@@ -70,7 +72,7 @@ hardware_context::execution_path hardware_context::choose_path(descriptor& d, co
         }
         for (unsigned turns = attempts - remaining; turns != 0; --turns) base::spin_turn();
     }
-    hardware_.history.note_commit(key_of(resume));  // a roll-back of the attempt undoes this, too
+    hardware_.history.note_commit(key_of(resume));  // also undone if the attempt is rolled back
     enter();
     return execution_path::hardware;
 }
@@ -115,7 +117,7 @@ hardware_context::execution_path hardware_context::abandon_hardware(execution_pa
 }
 
 hardware_context::execution_path hardware_context::leave_phase(execution_path fallback) noexcept {
-    if (fallback == execution_path::alone) return execution_path::alone;  // does not end the phase
+    if (fallback == execution_path::alone) return execution_path::alone;  // running alone does not end the phase
     failure_bucket_ = 0;
     if (is_phase(token_.load(std::memory_order_relaxed))) delay_hardware_phase();
     return fallback;

@@ -1,46 +1,47 @@
-// Blocks of the language in hardware transactions.
+// Runs blocks of the language in hardware transactions.
 //
 // A hardware attempt runs the block's code without barriers, so neither marks nor versions show its reads and writes.
-// The attempt must not run beside a software transaction. The attempt may run beside other hardware attempts, because
-// the processor detects their conflicts. So the process is always in one of two phases (Lev, Moir, Nussbaum: "PhTM:
-// Phased Transactional Memory", TRANSACT 2007). The phase is a bit that the engine already has: `stopped` of the serial
-// token (core/tokens/serial_token.hpp). While `stopped` is set, no transaction runs; a begin clears it.
+// Therefore the attempt must not run while a software transaction runs. Other hardware attempts may run at the same
+// time, because the processor detects their conflicts. So the process is always in one of two phases (Lev, Moir,
+// Nussbaum: "PhTM: Phased Transactional Memory", TRANSACT 2007). The phase is an existing bit of the engine: `stopped`
+// of the serial token (core/tokens/serial_token.hpp). While `stopped` is set, no software transaction runs; the begin
+// of one clears the bit.
 //
-//   hardware attempt   XBEGIN; is the token without an owner and `stopped` set? else XABORT; the block; XEND
-//   software begin     clears `stopped`, as always
-//   to go back         takes the token, waits until no transaction runs, releases the token, which sets `stopped`
+//   hardware attempt   XBEGIN; if the token has an owner or `stopped` is not set: XABORT; runs the block; XEND
+//   software begin     clears `stopped`, like every begin in software
+//   back to hardware   acquires the token, waits until no transaction runs, releases the token, which sets `stopped`
 //
-// Why it is opaque
-//   HTM1  While an attempt runs, `stopped` is set: the attempt has read the token, so a change of the token ends it. By
-//         SER4 no software transaction runs meanwhile. A transaction that slept in retry has been woken before
-//         `stopped` was set, and clears it when it runs again.
+// Why hardware attempts are opaque
+//   HTM1  While an attempt runs, `stopped` is set, because the attempt has read the token, so a change of the token
+//         ends the attempt. By SER4 no software transaction runs meanwhile. A transaction that slept in retry was woken
+//         before `stopped` was set, and clears `stopped` when it runs again.
 //   HTM2  The processor guarantees that an attempt's reads are of one instant, and that its stores take effect in one
 //         step. Hardware attempts need no more than that, privatization included, because plain code that accesses what
 //         an attempt has read or written ends the attempt.
-//   HTM3  A software transaction that begins later has a snapshot of memory that holds every hardware commit
-//         completely. The orecs have not changed, and need not: no transaction that could compare them with older ones
-//         was running.
+//   HTM3  A software transaction that begins later has a snapshot of memory that contains every hardware commit
+//         completely. Hardware commits do not change orecs, and need not, because no transaction was running that could
+//         have read the orecs before.
 //   HTM4  A biased owner (core/tokens/bias.hpp) runs without reading the token. A process whose blocks may run in
 //         hardware has no biased owner: `is_usable` is the same for all contexts and for the life of the process.
 //   HTM5  Memory that a block in hardware frees is freed at once. Only another hardware attempt could still read it,
 //         and the commit that freed it has ended that attempt.
 //
 // Where a block runs after hardware has failed
-//   conflicts, capacity   it runs alone, without barriers, while no other transaction runs; this costs about as much as
-//                         a lock. If it happens often: in software, where blocks run beside each other
-//   interrupts            in hardware once more, then in software: it may make a system call, wait for another, or have
-//                         touched a page that is not present yet. Every second time it runs alone: only its code
-//                         without barriers lets the dynamic linker bind its calls, and hardware undoes the binding
+//   conflicts, capacity   alone, without barriers, while no other transaction runs; this costs about as much as a lock.
+//                         If this happens often: in software, where several blocks run at the same time
+//   interrupts            in hardware once more, then in software, because the block may make a system call, wait for
+//                         another thread, or have touched a page that is not present yet. Every second time the block
+//                         runs alone, because only its code without barriers lets the dynamic linker bind its calls,
+//                         and hardware undoes the binding
 //   all other reasons     in software: a user action, a cancelled block inside it, …
-// A block that cannot run in software runs alone in all cases. A block that fails for another reason than conflicts
-// then tries hardware more rarely, and skips the tries in between. Blocks of the library do the same
-// (core/state/hardware_history.hpp). Each switch to software begins the software phase for all contexts. The context
-// that switched returns to hardware after a number of blocks. This number doubles as long as too few blocks run in
-// hardware between two switches.
+// A block that cannot run in software runs alone in all these cases. After a failure for another reason than conflicts,
+// a block tries hardware more rarely. Blocks of the library do the same (core/state/hardware_history.hpp). Each switch
+// to software begins the software phase for all contexts. The context that has switched returns to hardware after a
+// number of blocks. This number doubles as long as too few blocks run in hardware between two switches.
 //
-// Some blocks always run in software. These are blocks of a context that is interrupted for more urgent work, and
-// blocks inside another transaction or in an undo action. So are all blocks of a process that counts, reports, or has a
-// listening policy.
+// Some blocks always run in software: blocks of a context that is interrupted for more urgent work, and blocks inside
+// another transaction or in an undo action. All blocks of a process run in software if the process counts, writes a
+// report, or has a policy that listens to events.
 #pragma once
 
 #include <cstdint>
@@ -53,19 +54,19 @@ namespace tutti::itm {
 
 using core::descriptor;
 
-/// The hardware state of one context, which only this context accesses.
+/// The hardware state of one context. Only this context accesses the state.
 class hardware_context {
 public:
     explicit hardware_context(descriptor& owner) noexcept;
 
     enum class execution_path : std::uint8_t {
-        hardware,  ///< an attempt runs; `end` commits it
-        alone,     ///< the block is to begin alone
+        hardware,  ///< an attempt runs in hardware; `end` commits it
+        alone,     ///< the block is to begin alone, without barriers
         software
     };
-    /// Tries to begin quickly. Returns true if an attempt runs. Returns false, possibly a second time when the
-    /// processor ends the attempt; `choose_path` expects this. REQUIRES: d, the owner, begins a block whose
-    /// uninstrumented code may run, and begin returns to `resume`.
+    /// Tries to begin in hardware without the slower checks. Returns true if an attempt runs. Returns false if not,
+    /// possibly as a second return when the processor ends the attempt; `choose_path` expects this. REQUIRES: d, the
+    /// owner, begins a block whose uninstrumented code may run, and begin returns to `resume`.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool begin(descriptor& d, const void* resume) noexcept {
         if (!may_run(d) || is_running() || d.running()) return false;
         if (hardware_.history.find(key_of(resume)) != nullptr) return false;
@@ -79,16 +80,16 @@ public:
         status_ = status;
         return false;
     }
-    /// Chooses where the outermost block runs after `begin` has returned false: hardware, alone, or `fallback`.
-    /// `fallback` is `alone` for a block that cannot run in software. A block with conflicts runs alone. Returns a
-    /// second time as `begin` does.
+    /// Chooses where the outermost block runs after `begin` has returned false: in hardware, alone, or by `fallback`. A
+    /// block that cannot run in software has the `fallback` `alone`. A block that ends by conflicts runs alone. Like
+    /// `begin`, the function may return a second time.
     [[nodiscard]] execution_path choose_path(descriptor& d, const void* resume, execution_path fallback) noexcept;
 
     /// Returns true if an attempt runs.
     [[nodiscard]] bool is_running() const noexcept {
         return hardware_.runs_in == core::hardware_state::run_mode::hardware;
     }
-    /// REQUIRES: is_running(), as do the two functions below.
+    /// These three functions require is_running().
     void begin_nested() noexcept { ++depth_; }
     TUTTI_ALWAYS_INLINE void end() noexcept {
         if (depth_ != 0) [[unlikely]] {
@@ -98,16 +99,19 @@ public:
         hardware_.runs_in = core::hardware_state::run_mode::software;
         hardware::instructions::xend();
     }
-    /// Ends the attempt, because the block needs a feature that only software has. The block then runs in software.
+    /// Ends the attempt, because the block needs a feature that only software has. The block's next attempt runs in
+    /// software.
     [[noreturn]] static void leave() noexcept;
 
-    /// Returns the address to which the begin of the latest block that tried hardware returns, or null.
+    /// Returns the address to which the begin of the latest block that tried hardware returns. Returns null if no block
+    /// has tried.
     [[nodiscard]] const void* latest_begin() const noexcept { return latest_begin_; }
-    /// Returns true if blocks run in hardware, so that the context need not check whether it is the only one.
+    /// Returns true if blocks run in hardware. Then the context need not check whether it is the only one.
     [[nodiscard]] bool is_usable() const noexcept { return is_usable_; }
 
 private:
-    // Only the token's bits are used here: the token itself belongs to the engine, in another shared library.
+    // This function uses only the bits of the token's value, because the token itself belongs to the engine, in another
+    // shared library.
     static bool is_phase(detail::word token) noexcept {
         return (token & (core::serial_owner_mask | core::world_is_stopped)) == core::world_is_stopped;
     }
@@ -118,13 +122,14 @@ private:
     [[nodiscard]] static core::hardware_history::key key_of(const void* resume) noexcept {
         return reinterpret_cast<std::uintptr_t>(resume);
     }
-    /// The first step of an attempt: see HTM1.
+    /// Takes the first step of an attempt: see HTM1.
     TUTTI_ALWAYS_INLINE bool enter() noexcept {
         if (!is_phase(token_.load(std::memory_order_relaxed))) hardware::instructions::xabort<hardware_abort::busy>();
         hardware_.runs_in = core::hardware_state::run_mode::hardware;
         return true;
     }
-    /// Waits while a transaction runs alone. Returns true in the hardware phase. Starts that phase for d if it is due.
+    /// Waits while a transaction runs alone. Returns true if the process is in the hardware phase. Starts the hardware
+    /// phase if it is time for d to do so.
     [[nodiscard]] bool wait_for_phase(descriptor& d) noexcept;
     void delay_hardware_phase() noexcept;
     [[nodiscard]] execution_path choose_by_record(core::hardware_record& habit, execution_path fallback) noexcept;
@@ -132,12 +137,12 @@ private:
     [[nodiscard]] execution_path leave_phase(execution_path fallback) noexcept;
 
     bool is_usable_;
-    std::uint32_t depth_ = 0;           // blocks inside the running one; a roll-back undoes this, like the place
-    std::uint32_t failure_bucket_ = 0;  // a leaky bucket of blocks that failed in hardware
+    std::uint32_t depth_ = 0;           // number of blocks inside the running one; a roll-back also undoes this count
+    std::uint32_t failure_bucket_ = 0;  // leaky bucket that counts blocks that failed in hardware
     std::uint32_t blocks_until_hardware_ =
-        0;  // blocks that still run in software before the context starts the hardware phase again
+        0;  // blocks that have to run in software before the context restarts the hardware phase
     std::uint32_t next_blocks_until_hardware_;
-    std::uint32_t status_ = hardware::instructions::has_begun;  // status of an XBEGIN that `choose_path` has not read
+    std::uint32_t status_ = hardware::instructions::has_begun;  // status of an XBEGIN, until `choose_path` reads it
     std::uint32_t blocks_in_phase_ = 0;                         // blocks since the latest software phase
     const void* latest_begin_ = nullptr;
     const detail::shared<detail::word>& token_;

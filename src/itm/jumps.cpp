@@ -1,5 +1,5 @@
-// Interposes longjmp and its variants of the C library (api/hooks/jumps.cpp). A block in hardware switches to software
-// first, because the processor would keep its attempt open.
+// Interposes the C library's longjmp and its variants (api/hooks/jumps.cpp). A block in hardware switches to software
+// first, because otherwise the processor would continue its attempt after the jump.
 #include "api/hooks/jumps.hpp"
 
 #include "itm/block.hpp"

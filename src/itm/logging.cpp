@@ -1,6 +1,6 @@
-// Private memory of the thread. The compiler writes it directly and calls these functions before, so that a roll-back
-// can restore it. The entries are in the write set, which is undone newest first, because the same bytes may be written
-// both ways.
+// Logs private memory of the thread. The compiler writes this memory directly, and calls these functions before the
+// write, so that a roll-back can restore the memory. The entries are in the write set, which is undone newest first,
+// because the same bytes may also be written through barriers.
 #include "api/aligned_pieces.hpp"
 #include "itm/access.hpp"
 
@@ -9,7 +9,8 @@ namespace tutti::itm {
 void log_bytes(const void* at, std::size_t size) {
     descriptor& d = current();
     if (runtime_state_of(d).direct) return;
-    // An attempt that has ended has already been undone, and later writes would not be.
+    // If the attempt has ended, its undo is over, and later writes would not be undone. So the attempt must not
+    // continue.
     if (!d.healthy() && !api::attempt_continues(d)) return;
     api::for_each_piece(reinterpret_cast<std::uintptr_t>(at), size, [&d](std::uintptr_t piece_at, unsigned piece) {
         const auto* const piece_begin = reinterpret_cast<const void*>(piece_at);

@@ -1,6 +1,6 @@
-// Memory that is allocated and freed in a transaction. Freed memory stays until no thread can see it. Allocated memory
-// is freed when its block is rolled back. The transactional clones of new and delete do the same with the program's own
-// operators.
+// Allocates and frees memory in a transaction. Freed memory stays valid until no thread can access it any more.
+// Allocated memory is freed if its block is rolled back. The transactional clones of new and delete do the same with
+// the program's own operators.
 #include <cstdlib>
 #include <new>
 
@@ -15,13 +15,14 @@ constexpr destroyer plain_free = [](void* p) { std::free(p); };
 constexpr destroyer object_delete = [](void* p) { ::operator delete(p); };
 constexpr destroyer array_delete = [](void* p) { ::operator delete[](p); };
 
-/// Returns the descriptor of a running transaction, or null: the ABI also allows these calls outside.
+/// Returns the descriptor of a running transaction. Returns null outside of transactions, because the ABI allows these
+/// calls there, too.
 descriptor* running() noexcept {
     auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
     return d != nullptr && d->running() ? d : nullptr;
 }
 
-/// Makes a roll-back free the memory. If it throws std::bad_alloc, it has freed the memory.
+/// Makes a roll-back free the memory. Frees the memory before throwing std::bad_alloc.
 void* record_allocated(void* memory, destroyer free) {
     descriptor* const d = running();
     if (d == nullptr || memory == nullptr) return memory;
@@ -34,7 +35,7 @@ void* record_allocated(void* memory, destroyer free) {
     return memory;
 }
 
-/// Does the same for functions that return null if there is no memory.
+/// Does the same for functions that return null if memory runs out.
 void* record_allocated_or_null(void* memory, destroyer free) noexcept {
     try {
         return record_allocated(memory, free);
@@ -43,7 +44,7 @@ void* record_allocated_or_null(void* memory, destroyer free) noexcept {
     }
 }
 
-/// If there is no memory to record the free, `memory` leaks.
+/// If there is no memory to record the call, `memory` is leaked.
 void free_at_commit(void* memory, destroyer free) noexcept {
     if (memory == nullptr) return;
     descriptor* const d = running();
@@ -53,7 +54,7 @@ void free_at_commit(void* memory, destroyer free) noexcept {
     } catch (const std::bad_alloc&) {}
 }
 
-/// The size of a sized delete, which has to wait together with the pointer.
+/// The size argument of a sized delete. The size is kept together with the pointer until the memory is freed.
 struct sized_free {
     void* memory;
     std::size_t size;
@@ -69,7 +70,7 @@ constexpr destroyer sized_delete = [](void* p) {
 void free_sized_at_commit(void* memory, std::size_t size) {
     if (memory == nullptr) return;
     if (running() == nullptr) return ::operator delete(memory, size);
-    // Allocated in the transaction, so that a roll-back, which drops the delete, also frees this object.
+    // The object is allocated in the transaction. So a roll-back, which drops the delete, also frees the object.
     free_at_commit(record_allocated(new sized_free{memory, size}, delete_record), sized_delete);
 }
 

@@ -1,4 +1,4 @@
-// Queries of a program about its transaction, and the call that excludes memory from a roll-back.
+// Answers a program's queries about its transaction, and excludes memory from a roll-back.
 #include <cstdio>
 #include <cstdlib>
 
@@ -21,7 +21,7 @@ bool runs_in_hardware() noexcept {
     return d != nullptr && d->language != nullptr && runtime_state_of(*d).hardware.is_running();
 }
 
-/// Excludes bytes from what a roll-back restores.
+/// Removes bytes from the log, so that a roll-back does not restore them.
 void exclude_from_rollback(descriptor& d, const void* at, unsigned size) noexcept {
     for (tutti::memory::write_entry& e : d.writes) {
         if (e.address == word_of(at)) e.bytes = static_cast<std::uint8_t>(e.bytes & ~bytes_of(at, size));
@@ -42,7 +42,7 @@ TUTTI_ITM std::uint32_t _ITM_inTransaction() noexcept {
 }
 
 TUTTI_ITM std::uint64_t _ITM_getTransactionId() noexcept {
-    if (runs_in_hardware()) hardware_context::leave();  // a hardware attempt has no number
+    if (runs_in_hardware()) hardware_context::leave();  // a hardware attempt has no number, so it ends
     const descriptor* const d = running();
     return d != nullptr && is_block(d->frame_) ? innermost(*d).id : no_transaction;
 }
@@ -56,7 +56,7 @@ TUTTI_ITM void _ITM_dropReferences(void* at, std::size_t size) noexcept {
                                });
 }
 
-/// The fields of the ABI's source location that are read here.
+/// The fields of the ABI's source location that this file reads.
 struct source_location {
     std::uint32_t reserved_1;
     std::uint32_t flags;

@@ -1,14 +1,14 @@
-// memcpy, memmove and memset. The letters tell whether source (R) and destination (W) are transactional (t) or not (n).
-// The letters also hint at earlier accesses, which this runtime ignores.
+// Implements memcpy, memmove and memset. The letters in a name say whether source (R) and destination (W) are
+// transactional (t) or not (n). Further letters are hints about earlier accesses, which this runtime ignores.
 #include "itm/access.hpp"
 
 namespace tutti::itm {
 namespace {
 
-/// The buffer size of a copy whose source and destination cannot be accessed at once.
+/// The size of the buffer through which data is copied if source and destination cannot be accessed at the same time.
 constexpr std::size_t part_bytes = 256;
 
-/// Calls f(offset, size) for every part of a range, from the lowest to the highest or in reverse.
+/// Calls f(offset, size) for every part of a range, from low to high addresses or in reverse.
 template <class F>
 void for_each_part(std::size_t size, bool upwards, F&& f) {
     for (std::size_t done = 0; done != size;) {
@@ -18,15 +18,15 @@ void for_each_part(std::size_t size, bool upwards, F&& f) {
     }
 }
 
-/// Returns true if a copy from the lowest bytes upwards does not overwrite source bytes before reading them.
+/// Returns true if a copy from low to high addresses reads each source byte before it overwrites the byte.
 bool goes_upwards(const void* to, const void* from, std::size_t size) noexcept {
-    // Unsigned arithmetic: also true if the destination is below the source.
+    // The subtraction is unsigned, so the result is also true if the destination is below the source.
     return reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from) >= size;
 }
 
 void plain_bytes(void* to, const void* from, std::size_t size) noexcept { std::memcpy(to, from, size); }
 
-/// Source and destination may overlap.
+/// Copies bytes; source and destination may overlap.
 template <auto Read, auto Write>
 void* move(void* to, const void* from, std::size_t size) {
     auto* const out = static_cast<unsigned char*>(to);
@@ -94,7 +94,8 @@ void* fill(void* to, int value, std::size_t size) {
 TUTTI_ITM_RANGES(memcpy, copy_in, copy_out, copy)
 TUTTI_ITM_RANGES(memmove, move_in, move_out, copy)
 
-// The ABI returns nothing here, but GCC 12 takes the result of the program's memset from the return register.
+// The ABI returns nothing here. But GCC 12 takes the result of the program's memset from the return register, so the
+// function returns it.
 TUTTI_ITM void* _ITM_memsetW(void* to, int value, std::size_t size) noexcept {
     return tutti::itm::fill(to, value, size);
 }

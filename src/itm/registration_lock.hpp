@@ -1,9 +1,9 @@
-// The lock of lists that change rarely: clone tables and sites. fork holds it, so that a child never inherits it
-// locked.
+// The lock of lists that change rarely: clone tables and sites. fork holds the lock, so that a child never starts with
+// the lock held by a missing thread.
 //
-// A thread that holds this lock may take only two kinds of locks. One is the lock of the heap. The others are those of
-// the registry of descriptors, to retire a list; fork takes them in the same order. The thread must not take the
-// dynamic linker's lock: a thread that runs a constructor holds that lock and may wait for this one.
+// A thread that holds this lock may acquire only two kinds of locks: the heap's lock, and, to retire a list, the locks
+// of the registry of descriptors. fork acquires the locks in the same order. The thread must not acquire the dynamic
+// linker's lock, because a thread that runs a constructor holds that lock and may wait for this one.
 #pragma once
 
 #include <mutex>

@@ -21,7 +21,7 @@ struct switch_sum {
     std::uint64_t times = 0, accesses = 0, timed = 0, before = 0, whole = 0;
 };
 
-/// The sums of one block over all contexts.
+/// The sums of one block's counters over all contexts.
 struct block_sum {
     std::uint64_t executions = 0, commits = 0, cancelled = 0, single_threaded = 0, nested = 0, lost = 0, alone = 0;
     std::map<const void*, std::uint64_t> waits;
@@ -41,7 +41,8 @@ sums add_up() {
     sums all;
     block_counters::for_each([&](const void* at, const block_entry& a) {
         block_sum& to = all[at];
-        // Reads the parts before the whole, so that concurrent counting never makes more parts than executions.
+        // Reads the parts before the total, so that concurrent counting never makes the sum of the parts larger than
+        // the total.
         to.commits += a.commits.get() + a.single_threaded.get();
         to.cancelled += a.cancelled.get();
         to.single_threaded += a.single_threaded.get();
@@ -134,7 +135,7 @@ private:
 
     static std::string_view text_of(const char* text) noexcept { return text != nullptr ? text : ""; }
 
-    /// Writes the number of the block in the list, or null.
+    /// Writes the block's number in the list, or null if the block is unknown.
     void write_other(const void* with) {
         out_.key("with");
         const auto found = with != nullptr ? all_.find(with) : all_.end();

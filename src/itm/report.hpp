@@ -1,9 +1,9 @@
-// The part of the report on blocks of the language (api/report/report.hpp).
+// The part of the report about blocks of the language (api/report/report.hpp).
 #pragma once
 
 namespace tutti::itm {
 
-/// In the child after fork: resets all counts.
+/// Resets all counts in the child after a fork.
 void reset_report() noexcept;
 
 }  // namespace tutti::itm

@@ -1,7 +1,7 @@
-// Signals of the core that reach blocks of the language.
+// Handles signals of the core that reach blocks of the language.
 //
-// A signal is raised in a barrier or a commit, deep in the frames of the transaction. This file does the signal's undo
-// work on that stack. Then the begin of the target block returns once more, and the frames are gone.
+// A barrier or a commit raises a signal deep in the frames of the transaction. This file undoes the attempt's effects
+// while it runs on that stack. Then the begin of the target block returns once more, which drops the frames.
 #include <cerrno>
 #include <optional>
 #include <utility>
@@ -15,7 +15,7 @@
 namespace tutti::itm {
 namespace {
 
-/// Returns from begin again. If the block could not be opened at once, this is the first return of its begin.
+/// Makes begin return again. If the block could not be opened at once, this is the first return of its begin.
 [[noreturn]] void return_again(block& b, std::uint32_t actions) {
     const bool again = std::exchange(b.returned, true);
     errno = b.error;
@@ -36,7 +36,7 @@ std::uint32_t run_again(descriptor& d, runtime_state& s, block& b) {
     return (b.properties & uninstrumented_code) != 0 ? run_uninstrumented : run_instrumented;
 }
 
-/// While an object lives, undo actions may run blocks on the descriptor of `b`, before `b` begins again.
+/// While an undo_scope lives, undo actions may run blocks on the descriptor of `b`, before `b` begins again.
 class undo_scope {
 public:
     undo_scope(runtime_state& s, block& b) : s_{s}, b_{b} { s.outermost = &inner_block(b); }
@@ -72,9 +72,9 @@ private:
     return_again(b, leave_block);
 }
 
-/// Calls f() while no open block of the language could receive a signal that the core raises meanwhile. The core raises
-/// a signal if the wait before the block runs again has failed, or if the attempt has been killed. Returns `propagate`
-/// then, which sends the signal to the library.
+/// Calls f() while no open block of the language could receive a signal that the core raises. The core raises a signal
+/// if the wait before the next attempt fails, or if the attempt is killed. In this case, returns `propagate`, which
+/// forwards the signal to the library.
 template <class F>
 detail::after_rollback or_propagate(F&& f) {
     try {
@@ -96,7 +96,7 @@ void receive_signal(tx& t) {
         const abort_cause cause = d.cause;
         const void* const other = s.counters != nullptr ? s.counters->conflicting_block() : nullptr;
         const detail::after_rollback next = or_propagate([&] { return detail::reopen_nested(t, b); });
-        forget_exceptions(d, b.exceptions);  // also on the way to the library: their frames are dropped
+        forget_exceptions(d, b.exceptions);  // also if the signal goes to the library, because the frames are dropped
         s.direct = b.was_direct;
         switch (next) {
             case detail::after_rollback::again:

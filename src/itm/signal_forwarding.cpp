@@ -9,8 +9,8 @@
 namespace tutti::itm {
 namespace {
 
-// The language-specific data of a C++ frame tells at which calls an exception can leave the frame. The data has a
-// header, and a table of the ranges of code that may throw (Itanium C++ ABI: Exception Handling, "Tables"). Encodings
+// The language-specific data of a C++ frame says at which calls an exception can leave the frame. The data consists of
+// a header and a table of the ranges of code that may throw (Itanium C++ ABI: Exception Handling, "Tables"). Encodings
 // are those of DWARF's .eh_frame.
 constexpr unsigned char omitted = 0xff;
 constexpr unsigned char unsigned_leb = 0x01;
@@ -45,11 +45,12 @@ private:
     const unsigned char* at_;
 };
 
-/// Returns true if the function's table covers the call at `offset`: an exception from there passes, or is caught.
+/// Returns true if the function's table has an entry for the call at `offset`. Then an exception from the call is
+/// caught or passes through.
 bool covers(const void* data, std::uintptr_t offset) noexcept {
     table_reader read{data};
-    if (read.byte() != omitted) return false;  // GCC makes landing pads relative to the function
-    if (read.byte() != omitted) read.leb();    // skips the position of the types
+    if (read.byte() != omitted) return false;  // GCC encodes landing pads relative to the function
+    if (read.byte() != omitted) read.leb();    // skips the offset of the type table
     const unsigned char encoding = read.byte();
     if (encoding != unsigned_leb && encoding != unsigned_four) return false;
     const std::uintptr_t size = read.leb();
@@ -79,7 +80,7 @@ void* saved_pointer(_Unwind_Context* frame, int number) noexcept {
 
 _Unwind_Reason_Code examine_frame(_Unwind_Context* frame, void* argument) {
     frame_search& s = *static_cast<frame_search*>(argument);
-    // libgcc identifies a frame by the stack pointer after the return of the call in it.
+    // libgcc identifies a frame by the value of the stack pointer after the frame's call has returned.
     const auto stack = static_cast<std::uintptr_t>(_Unwind_GetCFA(frame));
     if (stack > s.library) {
         s.arrived = true;
@@ -90,7 +91,7 @@ _Unwind_Reason_Code examine_frame(_Unwind_Context* frame, void* argument) {
     if (data != nullptr && !covers(data, resume - 1 - _Unwind_GetRegionStart(frame))) {
         s.found = false;
     } else if (!s.found) {
-        // DWARF's numbers: 3 is rbx, 6 is rbp.
+        // The numbers are DWARF's: 3 is rbx, 6 is rbp.
         s.from = {reinterpret_cast<void*>(stack), saved_pointer(frame, 3),         saved_pointer(frame, 6),
                   saved_pointer(frame, 12),       saved_pointer(frame, 13),        saved_pointer(frame, 14),
                   saved_pointer(frame, 15),       reinterpret_cast<void*>(resume), s.depth};
@@ -100,7 +101,7 @@ _Unwind_Reason_Code examine_frame(_Unwind_Context* frame, void* argument) {
     return _URC_NO_REASON;
 }
 
-/// Returns the descriptor whose block receives a signal that leaves the blocks of d.
+/// Returns the descriptor whose block of the library receives a signal that leaves the blocks of d.
 descriptor& receiving_descriptor(descriptor& d) noexcept {
     descriptor* to = &d;
     while (!to->running()) to = to->outer;

@@ -1,21 +1,21 @@
-// The way of a signal from a block of the language to the block of the library around it.
+// Forwards a signal from a block of the language to the block of the library around it.
 //
-// The signal is an exception. But the compiler assumes that barriers and begins do not throw. A frame with something to
-// clean up has no table entry for these calls. If an exception reaches one of them in such a frame, the process ends.
-// So the exception is thrown further out. The exception must pass every frame from there to the library's block. The
-// innermost frame for which that is possible is chosen, and the exception seems to come from the function that this
-// frame called. The frames inside are dropped, as by a jump: effects of their destructors outside the transaction do
-// not happen.
+// The signal is an exception, but the compiler assumes that barriers and begins do not throw. Therefore a frame with
+// something to clean up has no table entry for these calls. If an exception reaches such a call in such a frame, the
+// process ends. So this file throws the exception from a frame further out. From there, the exception must be able to
+// pass every frame up to the library's block. The file chooses the innermost such frame, and the exception seems to
+// come from the function that this frame called. The frames inside are dropped, as by a jump: effects of their
+// destructors outside the transaction do not happen.
 #pragma once
 
 #include "itm/block.hpp"
 
 namespace tutti::itm {
 
-/// Sends the pending signal on. The signal is d's; if d is idle, it is that of the transaction around d
+/// Forwards the pending signal. The signal belongs to d. If d is idle, the signal belongs to the transaction around d's
 /// (core/lifecycle/open_nesting.hpp), in whose handler d's open nested block was to run. REQUIRES: the innermost frame
-/// of that transaction is a block of the library, and no exception of ours is being handled. Ends the process with a
-/// message if the stack cannot be read.
+/// of that transaction is a block of the library, and no exception of this runtime is being handled. Ends the process
+/// with a message if the stack cannot be read.
 [[noreturn]] void forward_to_library(descriptor& d);
 
 }  // namespace tutti::itm

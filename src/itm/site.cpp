@@ -15,11 +15,11 @@ namespace {
 
 /// Guarded by `registration_lock`.
 struct directory {
-    std::deque<detail::site_slot> slots;  // a deque, so that slots do not move
+    std::deque<detail::site_slot> slots;  // a deque, so that the addresses of slots do not change
     std::unordered_map<const void*, detail::site_slot*> by_address;
 };
 
-// Never destroyed, because blocks may run in static destructors.
+// The directory is never destroyed, because blocks may run in static destructors.
 directory& sites() {
     static auto* const d = new directory;
     return *d;
@@ -51,12 +51,13 @@ detail::site_slot& slot_of(const void* resume) {
         if (const auto known = all.by_address.find(resume); known != all.by_address.end()) return *known->second;
     }
     char where[256];
-    describe(resume, where, sizeof where);  // asks the dynamic linker, so it runs without the lock
+    describe(resume, where, sizeof where);  // runs without the lock, because it acquires the dynamic linker's lock
     const std::lock_guard guard{registration_lock};
     const auto [place, is_new] = all.by_address.try_emplace(resume, nullptr);
     if (is_new) {
         detail::site_slot& made = all.slots.emplace_back();
-        // The texts live as long as the slot, which is permanent: an object may be unloaded before they are printed.
+        // The texts are never freed, like the slot. They are copies, because an object may be unloaded before they are
+        // printed.
         made.file = ::strdup(where);
         made.function = made.file;
         place->second = &made;

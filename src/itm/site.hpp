@@ -1,14 +1,15 @@
-// The site of a block: its place in the program, as far as the running program knows it.
+// The site of a block: its place in the program, as far as the running program can find out.
 #pragma once
 
 #include "itm/block.hpp"
 
 namespace tutti::itm {
 
-/// Returns the slot of the block whose begin returns to `resume`, and makes it at its first use. Throws std::bad_alloc.
+/// Returns the slot of the block whose begin returns to `resume`. Creates the slot at its first use. Throws
+/// std::bad_alloc.
 detail::site_slot& slot_of(const void* resume);
 
-/// The site of all blocks while statistics are off.
+/// The site that all blocks share while statistics are off.
 inline constinit detail::site_slot uncounted_slot{.site{nullptr}, .file = "", .function = "", .line = 0};
 
 inline detail::call_site site_of(const runtime_state& s, const void* resume) {

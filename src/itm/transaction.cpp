@@ -1,4 +1,4 @@
-// Begin, commit, cancel and the switch to irrevocability.
+// Begin, commit, cancel, and the switch to irrevocability.
 #include <sys/single_threaded.h>
 #include <unwind.h>
 
@@ -40,8 +40,8 @@ constexpr core::language_blocks blocks{receive_signal, resume_of, describe_open_
     api::prepare_for_language();
 }
 
-/// Ends the process if a jump has left an open block. Either the function that opens another block has a stack pointer
-/// above the open block's, or the same block begins again in the same frame.
+/// Ends the process if a jump has left an open block. There are two signs of such a jump. The function that opens
+/// another block has a stack pointer above the open block's, or the same block begins again in the same frame.
 void check_left_behind(const descriptor& d, const registers& at) noexcept {
     const auto stack = reinterpret_cast<std::uintptr_t>(at.frame);
     if (core::may_be_left_behind(d, stack)) [[unlikely]]
@@ -52,7 +52,7 @@ void check_left_behind(const descriptor& d, const registers& at) noexcept {
         api::die_left_behind(d);
 }
 
-/// Sets all fields except the registers, which a final block does not need.
+/// Sets all fields except the registers. A final block does not need registers.
 void describe_block(block& b, void* stack, void* resume, std::uint32_t properties, std::uint64_t id) noexcept {
     b.saved.resume = resume;
     b.stack = reinterpret_cast<std::uintptr_t>(stack);
@@ -69,13 +69,13 @@ void describe_block(block& b, const registers& at, std::uint32_t properties, std
     b.error = errno;
 }
 
-/// Returns the value of begin's first return.
+/// Returns the value that the first return of begin has.
 std::uint32_t begun(block& b, std::uint32_t code) noexcept {
     b.returned = true;
     return code | save_live_variables;
 }
 
-/// Selects the code of the block that runs: without barriers if none are needed.
+/// Selects which code of the block runs: the code without barriers, if the block needs no barriers.
 std::uint32_t code_of(std::uint32_t properties, bool direct) noexcept {
     const std::uint32_t wanted = direct ? uninstrumented_code : instrumented_code;
     const std::uint32_t runs =
@@ -88,12 +88,13 @@ bool must_run_alone(std::uint32_t properties) noexcept {
            ((properties & does_go_irrevocable) != 0 && (properties & uninstrumented_code) != 0);
 }
 
-/// Returns true if a block may run code that cannot be rolled back, while no transaction runs beside it.
+/// Returns true if the block may run code that cannot be rolled back, provided that no other transaction runs.
 bool may_run_directly(std::uint32_t properties) noexcept {
     return (properties & (has_no_cancel | uninstrumented_code)) == (has_no_cancel | uninstrumented_code);
 }
 
-/// Opens a block that may run directly if no other context begins one; see core/tokens/bias.hpp.
+/// Opens a block that may run directly as the biased owner, if no other context begins a transaction; see
+/// core/tokens/bias.hpp.
 bool opens_as_biased_owner(descriptor& d, const runtime_state& s, block& b) {
     if (d.bias.blocks_until_next_try != 0) {
         --d.bias.blocks_until_next_try;
@@ -111,7 +112,7 @@ block& begin_outermost(runtime_state& s, bool direct) noexcept {
     return b;
 }
 
-/// Begins a block of the biased owner, if d is the owner. The block never begins again, so no registers are saved.
+/// Begins a block of the biased owner, if d is the owner. No registers are saved, because such a block never restarts.
 std::uint32_t begin_fast_as_owner(descriptor& d, runtime_state& s, std::uint32_t properties, void* resume,
                                   void* stack) {
     if (d.bias.word_as_owner == 0 || d.bias.blocks_until_next_try != 0 || d.running() || s.counters != nullptr)
@@ -123,16 +124,16 @@ std::uint32_t begin_fast_as_owner(descriptor& d, runtime_state& s, std::uint32_t
     return run_uninstrumented | save_live_variables;
 }
 
-/// Counts a block that runs alone because there are no other threads. A block that would also run alone beside others
-/// is counted separately.
+/// Counts a block that runs alone because there are no other threads. A block that would run alone in any case is
+/// counted separately.
 TUTTI_COLD void record_biased(block_counters& counters, const void* block, bool would_run_alone) noexcept {
     if (!would_run_alone) return counters.record_single_threaded(block);
     counters.begin(block);
     counters.record_switch({switch_reason::from_begin, nullptr, nullptr});
 }
 
-/// Runs f, which may send a signal to a block of the library, of this descriptor or one around it. No block of the
-/// language is open yet that could receive the signal. The signal must not leave begin as an exception, because the
+/// Runs f, which may send a signal to a block of the library, of this descriptor or of one around it. No block of the
+/// language that could receive the signal is open yet. The signal must not leave begin as an exception, because the
 /// compiler assumes that begin does not throw.
 template <class F>
 void open_with_forwarding(descriptor& d, const runtime_state& s, const block* around, F&& f) {
@@ -140,11 +141,12 @@ void open_with_forwarding(descriptor& d, const runtime_state& s, const block* ar
     try {
         f();
     } catch (const detail::unwind&) {
-        signalled = true;  // the catch ends before the stack is left
+        signalled = true;  // the stack is left only after the end of the catch
     }
     if (!signalled) return;
     if (s.counters != nullptr && around == nullptr) {
-        // An idle descriptor leaves because another transaction waits for the transaction around it.
+        // An idle descriptor receives a signal because another transaction waits for the transaction around this
+        // descriptor's.
         if (d.running()) s.counters->record_abort(d.cause, s.counters->conflicting_block(), false);
         else s.counters->record_abort(abort_cause::killed, nullptr, false);
     }
@@ -184,8 +186,8 @@ TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t propertie
             release_resources(d);
         });
     }
-    // A block that can be cancelled has barriers even if the compiler reports its code as uninstrumented: inside
-    // uninstrumented code.
+    // If a block can be cancelled and is inside uninstrumented code, the compiler reports its code as uninstrumented.
+    // But the block has barriers nevertheless.
     const bool can_end_alone = (properties & has_no_cancel) == 0;
     if (around == d.frame_ && (!can_end_alone)) {
         ++around->merged;
@@ -202,7 +204,8 @@ TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t propertie
     });
     if (s.counters != nullptr && around != nullptr) s.counters->record_nested(at.resume);
     b.was_direct = s.direct;
-    // A block of the library between this one and the next may be cancelled, and undoes only writes through barriers.
+    // If a block of the library is between this block and the next one, that block may be cancelled. Its cancel undoes
+    // only writes through barriers, so this block must use barriers.
     b.logs = can_end_alone || (around != b.parent && !must_run_alone(properties));
     s.direct = s.direct && !b.logs;
     return begun(b, code_of(properties, s.direct));
@@ -235,8 +238,9 @@ descriptor& attach() noexcept {
     if (d.language == nullptr) {
         d.language = new runtime_state{d, block_counters::make(d)};
     }
-    // Another thread of the process may begin blocks soon. The other thread may also call exit while this thread runs a
-    // block. Then output of a block without barriers could not be distinguished from other output.
+    // Another thread of the process may begin blocks soon, and may call exit while this thread runs a block. Then the
+    // output of a block without barriers could not be distinguished from other output. So this thread delays its next
+    // try to become the biased owner.
     if (__libc_single_threaded == 0) d.bias.blocks_until_next_try = core::blocks_between_bias_tries;
     return d;
 }
@@ -245,7 +249,7 @@ void run_alone(descriptor& d, const char* why, const switch_key& key) {
     runtime_state& s = runtime_state_of(d);
     s.serial_reason = why;
     if (!d.serial) {
-        // Counted once for an execution, however often it restarts.
+        // The switch is counted once for an execution, however often the block restarts.
         if (s.counters != nullptr && !s.outermost->wants_serial) s.counters->record_switch(key);
         s.outermost->wants_serial = true;
         d.become_irrevocable(why);
@@ -254,8 +258,8 @@ void run_alone(descriptor& d, const char* why, const switch_key& key) {
         s.outermost->wants_serial = false;
     }
     s.direct = true;
-    // All blocks around a final block are final, so an unsafe operation in a deep block need not walk to the outermost
-    // one each time.
+    // All blocks around a final block are final, so the loop stops at the first final block. An unsafe operation in a
+    // deep block need not walk to the outermost one each time.
     for (detail::frame* f = d.frame_; f != nullptr; f = f->parent) {
         if (is_block(f) && std::exchange(static_cast<block*>(f)->final, true)) break;
     }
@@ -265,7 +269,7 @@ void run_alone(descriptor& d, const char* why, const switch_key& key) {
 
 using namespace tutti::itm;
 
-/// The quick begin, without saved registers. Returns 0 if `tutti_itm_begin` has to be called.
+/// Begins quickly, without saved registers. Returns 0 if the caller has to call `tutti_itm_begin`.
 extern "C" std::uint32_t tutti_itm_begin_quickly(std::uint32_t properties, void* resume, void* stack) noexcept {
     auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
     if (d == nullptr || d->language == nullptr || !may_run_directly(properties)) return 0;
@@ -320,7 +324,7 @@ TUTTI_NOINLINE static void commit_in_software() noexcept {
     if (b.merged != 0 || b.parent != nullptr) return commit_nested(d, b);
     if (!or_die(b, "end", [&d] { return d.operations_->commit(d); })) [[unlikely]]
         receive_signal(d);
-    d.serial = false;  // a serial owner's period has already ended; the biased owner's ends now
+    d.serial = false;  // the period of a serial owner has already ended; that of the biased owner ends here
     runtime_state& s = runtime_state_of(d);
     if (s.counters != nullptr) [[unlikely]] {
         s.counters->commit();
@@ -335,13 +339,13 @@ TUTTI_ITM void _ITM_commitTransaction() noexcept {
 
 TUTTI_ITM void _ITM_commitTransactionEH(void* exception) noexcept {
     descriptor& d = current();
-    // A signal on its way to a block of the library passes: this block has already ended. This does not apply if a
-    // destructor was told to die while the exception passed. Then the attempt is doomed, but the block is still open,
-    // and the next check of the innermost frame finds the library's.
+    // If the block has already ended, a signal on its way to a block of the library is passing here, and there is
+    // nothing to commit. There is an exception: a destructor was told to die while the signal passed. Then the attempt
+    // is doomed, but its block is still open, and the next check of the innermost frame finds the library's block.
     runtime_state& s = runtime_state_of(d);
     if (s.hardware.is_running()) return s.hardware.end();
     if (!is_block(d.frame_)) return;
-    // The unwinding of a thread that ends has no exception class.
+    // If the unwinding has no exception class, the thread is ending.
     if (static_cast<const _Unwind_Exception*>(exception)->exception_class == 0 &&
         tutti::api::ends_cancellable_anywhere())
         tutti::api::die_of_asynchronous_cancel(d);
@@ -367,7 +371,7 @@ TUTTI_ITM void _ITM_abortTransaction(std::uint32_t why) noexcept {
 
 TUTTI_ITM void _ITM_changeTransactionMode(std::uint32_t) noexcept {
     if (runtime_state_of(current()).hardware.is_running())
-        return;  // an operation that cannot run there ends the attempt itself
+        return;  // an operation that cannot run in hardware ends the attempt by itself
     descriptor& d = current();
     run_alone(d, "an operation that is not transaction-safe",
               {switch_reason::unsafe_operation, __builtin_return_address(0), nullptr});

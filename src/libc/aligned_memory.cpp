@@ -86,7 +86,7 @@ void free_on_commit(tx& t, void* memory, detail::destroyer free) noexcept {
 using tutti::libc::make;
 using tutti::libc::unmake;
 
-// The sized forms of delete free the memory in the same way as the unsized ones.
+// The sized forms of delete free memory just as the unsized ones do.
 extern "C" {
 TUTTI_EXPORT void* _ZGTtnwmSt11align_val_t(std::size_t size, std::align_val_t alignment) {
     return make<false>(size, alignment, __builtin_return_address(0));

@@ -1,13 +1,14 @@
 // glibc flushes all streams under the lock of its list of streams, and waits there for the lock of each stream. A
-// transaction that owns a stream and opens another one waits for the lock of the list: a deadlock. This library
-// therefore replaces these functions. The library's versions hold the lock of the list only while they try the streams'
-// locks.
+// transaction that owns a stream and opens another one waits for the lock of the list, which is a deadlock. Therefore
+// this library replaces these functions of glibc. The library's versions hold the lock of the list only while they try
+// the streams' locks.
 //
-// The same holds for _flushlbf. glibc's fcloseall takes no lock at all, and would write uncommitted output.
+// The library replaces _flushlbf for the same reason, and fcloseall because glibc's version takes no lock at all, and
+// so would write uncommitted output.
 //
 // At the end of the process, glibc writes all buffers without taking a lock. Output of other threads' transactions in
-// these buffers is not committed and must not be written: see end_streams. The child of a fork has a copy of the
-// buffers, and must not write them either: see release_in_fork_child.
+// these buffers is not committed and must not be written; see end_streams. The child of a fork has a copy of the
+// buffers, and must not write uncommitted output either; see release_in_fork_child.
 #include "libc/all_streams.hpp"
 
 #include <pthread.h>
@@ -54,7 +55,7 @@ public:
     list_of_streams(const list_of_streams&) = delete;
     list_of_streams& operator=(const list_of_streams&) = delete;
 
-    /// No stream is destroyed while the list is locked: fclose first removes the stream from the list.
+    /// While the list is locked, no stream is destroyed, because fclose first removes the stream from the list.
     template <class F>
     void for_each(F f) const {
         for (void* at = _IO_iter_begin(); at != _IO_iter_end(); at = _IO_iter_next(at)) f(_IO_iter_file(at));
@@ -66,8 +67,8 @@ bool try_flush(FILE* f, flush_selection what, int& result) noexcept {
     if (::ftrylockfile(f) != 0) return false;
     const bool is_asked = what != flush_selection::line_buffered || ::__flbf(f) != 0;
     if (is_asked && ::__fpending(f) != 0 && ::fflush_unlocked(f) != 0) result = EOF;
-    // As glibc does: the stream stays, without a buffer, and the file position moves back over what was read ahead. A
-    // stream without an orientation was not used.
+    // Does what glibc does: the stream continues to exist, without a buffer, and the file position moves back over
+    // bytes that were read ahead. A stream without an orientation was not used, so it is skipped.
     if (what == flush_selection::final_flush && ::fwide(f, 0) != 0) std::setvbuf(f, nullptr, _IONBF, 0);
     ::funlockfile(f);
     return true;
@@ -79,8 +80,8 @@ void restart_owner(tx& t, const FILE* f) {
     if (acquire_word(descriptor::of(t), word, true)) release(word);
 }
 
-/// Discards the output of the stream's transaction, and writes what was committed before. The stream loses its
-/// descriptor, so later calls of its owner do not reach any file.
+/// Discards the output of the stream's transaction, and writes the output that was committed before. Detaches the
+/// stream from its descriptor, so that later calls of its owner do not reach any file.
 void detach_stream(const owned_stream& of) noexcept {
     if (!of.armed || of.final || of.image != nullptr) return;
     const saved_file_state p = of.saved_state;
@@ -90,7 +91,8 @@ void detach_stream(const owned_stream& of) noexcept {
         return;
     }
     if ((p.flags & putting) == 0) return;
-    // As glibc does: what was read ahead is between the kernel's position and the place of the output.
+    // Moves the position as glibc does: bytes that were read ahead are between the kernel's position and the place of
+    // the output.
     if ((p.flags & appending) == 0 && p.read_end != p.write_base) ::lseek64(fd, p.write_base - p.read_end, SEEK_CUR);
     for (const char* at = p.write_base; at < p.write_ptr;) {
         const ssize_t n = ::write(fd, at, static_cast<std::size_t>(p.write_ptr - at));
@@ -99,9 +101,9 @@ void detach_stream(const owned_stream& of) noexcept {
     }
 }
 
-/// Calls `f` for each stream that another thread's transaction owns. Returns true if there was one. The transaction may
-/// end meanwhile, so the result is not exact. But no transaction starts to own a stream now, and the memory of an
-/// `owned_stream` lives as long as its context.
+/// Calls `f` for each stream that another thread's transaction owns. Returns true if there was such a stream. The
+/// result is not exact, because the transaction may end meanwhile. But no transaction can become an owner now, and the
+/// memory of an `owned_stream` lives as long as its context.
 template <class F>
 __attribute__((no_sanitize("thread"))) bool for_each_other_stream(F f) noexcept {
     bool any = false;
@@ -116,7 +118,7 @@ __attribute__((no_sanitize("thread"))) bool for_each_other_stream(F f) noexcept 
     return any;
 }
 
-/// Waits a moment for transactions that own streams. Those that have not ended by then lose their streams.
+/// Waits briefly for transactions that own streams. Detaches the streams of transactions that do not end in that time.
 void end_streams(int, void*) {
     ending_thread = ::pthread_self();
     is_ending.store(true, std::memory_order_release);
@@ -127,9 +129,9 @@ void end_streams(int, void*) {
     for_each_other_stream(detach_stream);
 }
 
-/// In the child of a fork, the parent's other threads do not exist. Removes from the streams what their transactions
-/// have written. A thread may have been stopped in the middle of a call, but an `owned_stream` is listed only when it
-/// is complete.
+/// Removes the output of other threads' transactions from the streams in the child of a fork, where those threads do
+/// not exist. A thread may have been stopped in the middle of a call, but an `owned_stream` is listed only when it is
+/// complete.
 __attribute__((no_sanitize("thread"))) void release_in_fork_child() noexcept {
     const auto* const self = static_cast<const core::descriptor*>(detail::current_transaction);
     for (conflict_word& w : all_conflict_words()) {
@@ -145,8 +147,8 @@ __attribute__((no_sanitize("thread"))) void release_in_fork_child() noexcept {
 }
 
 [[gnu::constructor]] void register_exit_handlers() {
-    // on_exit, because glibc calls its functions only at the process's end. This one is registered first, so it runs
-    // last.
+    // The code uses on_exit, because functions registered with on_exit run only at the process's end. This function is
+    // registered first, so it runs last.
     ::on_exit(end_streams, nullptr);
     ::pthread_atfork(nullptr, nullptr, release_in_fork_child);
 }
@@ -196,7 +198,7 @@ void stop_at_exit() noexcept {
 
 }  // namespace tutti::libc
 
-// These functions replace glibc's. The top of this file says why.
+// These functions replace glibc's. The comment at the top of this file gives the reason.
 extern "C" {
 TUTTI_EXPORT int fflush(FILE* f) { return f != nullptr ? _IO_fflush(f) : tutti::libc::flush_all(nullptr); }
 TUTTI_EXPORT int fcloseall() {

@@ -1,4 +1,4 @@
-// Operations on all streams of the process: a flush of all streams, the end of the process, and a fork.
+// Operations on all streams of the process: flush all streams, end the process, and fork.
 #pragma once
 
 #include "libc/context.hpp"
@@ -7,8 +7,8 @@ namespace tutti::libc {
 
 enum class flush_selection : unsigned char {
     all,            ///< as fflush(nullptr)
-    line_buffered,  ///< streams that are buffered by lines, as _flushlbf
-    final_flush,    ///< all streams, which have no buffer afterwards, as fcloseall
+    line_buffered,  ///< line-buffered streams, as _flushlbf does
+    final_flush,    ///< all streams, which then have no buffer, as fcloseall does
 };
 
 /// Flushes every stream that `what` selects, and waits for streams that other transactions own. `t` is the irrevocable
@@ -16,8 +16,8 @@ enum class flush_selection : unsigned char {
 /// memory ran out.
 int flush_all(tx* t, flush_selection what = flush_selection::all);
 
-/// Blocks forever once the process ends, except in the thread that ends it, so that no transaction starts to own a
-/// stream.
+/// Blocks the calling thread forever if the process is ending, unless this thread ends it. So no further transaction
+/// becomes the owner of a stream.
 void stop_at_exit() noexcept;
 
 }  // namespace tutti::libc

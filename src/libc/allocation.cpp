@@ -1,4 +1,5 @@
-// Memory: handlers that free allocated memory on an abort, or freed memory at the commit (paper 004, figure 2).
+// Allocates and frees memory, with handlers that free allocated memory on an abort, or freed memory at the commit
+// (paper 004, figure 2).
 #include <malloc.h>
 
 #include <algorithm>
@@ -14,8 +15,8 @@ namespace {
 
 constexpr detail::destroyer free_memory = [](void* p) { std::free(p); };
 
-/// Makes an abort free `memory`, and returns `memory`. Returns null if `memory` is null, or if there is no memory to
-/// record it; then it has freed `memory`.
+/// Makes an abort free `memory`, and returns `memory`. If there is no memory to record the call, frees `memory` and
+/// returns null. Also returns null if `memory` is null.
 void* noted(tx& t, void* memory) noexcept {
     if (memory == nullptr) return nullptr;
     try {
@@ -35,7 +36,7 @@ void* calloc(tx& t, std::size_t count, std::size_t size) { return noted(t, ::cal
 
 void free(tx& t, void* memory) {
     if (memory == nullptr) return;
-    // If there is no memory to record the free, `memory` leaks.
+    // If there is no memory to record the call, `memory` is leaked.
     try {
         api::record_free(static_cast<descriptor&>(t), memory, free_memory);
     } catch (const std::bad_alloc&) {}
@@ -43,7 +44,7 @@ void free(tx& t, void* memory) {
 
 void* realloc(tx& t, void* memory, std::size_t size) {
     if (memory == nullptr) return noted(t, std::malloc(size));
-    // A new size of 0 frees the memory and returns null, as in glibc.
+    // If the new size is 0, frees the memory and returns null, as glibc does.
     void* const now = size != 0 ? noted(t, std::malloc(size)) : nullptr;
     if (now == nullptr && size != 0) return nullptr;
     if (now != nullptr) copy_over(t, now, memory, std::min(size, ::malloc_usable_size(memory)));
@@ -66,7 +67,7 @@ int posix_memalign(tx& t, void** to, std::size_t alignment, std::size_t size) {
     const int result = ::posix_memalign(&memory, alignment, size);
     if (result != 0) return result;
     if (memory != nullptr && noted(t, memory) == nullptr) {
-        errno = error;  // posix_memalign reports errors by its result
+        errno = error;  // posix_memalign returns the error number instead of setting errno
         return ENOMEM;
     }
     write(t, to, memory);

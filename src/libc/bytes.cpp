@@ -1,4 +1,4 @@
-// Memory: the byte functions of <string.h> and <strings.h>.
+// Implements the byte functions of <string.h> and <strings.h>.
 #include <cstdint>
 
 #include "libc/text.hpp"

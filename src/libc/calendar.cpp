@@ -1,8 +1,8 @@
-// Calendar times. glibc converts private copies of the program's structures.
+// Converts calendar times. glibc works on private copies of the program's structures.
 //
-// glibc reads TZ from the environment, so a conversion of local time takes the environment's lock, shared. glibc
-// derives its data on the zone from TZ, and reads TZ again before it uses them. A roll-back that restores TZ also makes
-// glibc read it again (environment.cpp), so tzset needs no undo action.
+// glibc reads TZ from the environment, so a conversion of local time acquires the environment's lock, shared. glibc
+// derives the zone's data from TZ, and reads TZ again before each use of these data. If a roll-back restores TZ, it
+// also makes glibc read TZ again (environment.cpp), so tzset needs no undo action.
 #include <time.h>
 #include <wchar.h>
 
@@ -16,7 +16,8 @@
 namespace tutti::libc {
 namespace {
 
-// The static results, determined before the program uses them. Blocks write them through barriers.
+// The addresses of the static results, determined before the program uses the results. Blocks write the results through
+// barriers.
 const time_t epoch = 0;
 tm* const static_time = ::gmtime(&epoch);
 char* const static_text = ::asctime(static_time);
@@ -31,7 +32,7 @@ tm* converted(tx& t, const time_t* at, tm* to, Convert convert) {
     return to;
 }
 
-/// Implements mktime and timegm, which also normalize the fields.
+/// Implements mktime and timegm. Both also normalize the fields.
 template <class Convert>
 time_t seconds_of(tx& t, tm* at, Convert convert) {
     tm fields = read(t, at);
@@ -42,11 +43,12 @@ time_t seconds_of(tx& t, tm* at, Convert convert) {
     return seconds;
 }
 
-/// The name of the zone is read only if a conversion prints it: otherwise its pointer may be invalid.
+/// Returns true if a conversion may print the name of the zone. The name is read only then, because otherwise its
+/// pointer may be invalid.
 bool prints_zone(const char* format) noexcept { return std::strchr(format, 'Z') != nullptr; }
 bool prints_zone(const wchar_t* format) noexcept { return ::wcschr(format, L'Z') != nullptr; }
 
-/// Runs `print(to, size, format, fields)`. If the result does not fit, the program's memory stays unchanged.
+/// Runs `print(to, size, format, fields)`. If the result does not fit, does not change the program's memory.
 template <class C, class Print>
 std::size_t printed(tx& t, C* to, std::size_t size, const C* format, const tm* at, Print print) {
     C format_room[256 / sizeof(C)];
@@ -60,8 +62,8 @@ std::size_t printed(tx& t, C* to, std::size_t size, const C* format, const tm* a
         if (fields.tm_zone == nullptr) return 0;
     }
     lock_environment_shared(t);
-    // With a null buffer glibc counts the characters. A result of 0 means either an empty text, which fits into one
-    // character, or a text that does not fit.
+    // If the buffer is null, glibc only counts the characters. A result of 0 has two meanings: the text is empty and
+    // fits into one character, or the text does not fit.
     const std::size_t count = print(nullptr, size, f, &fields);
     C nothing = 1;
     if (count == 0 && size != 0) print(&nothing, 1, f, &fields);
@@ -97,7 +99,7 @@ tm* localtime_r(tx& t, const time_t* at, tm* to) {
 }
 tm* localtime(tx& t, const time_t* at) {
     lock_environment_shared(t);
-    ::tzset();  // localtime reads TZ each time; localtime_r need not
+    ::tzset();  // localtime always reads TZ; localtime_r may skip this
     return converted(t, at, static_time, ::localtime_r);
 }
 void tzset(tx& t) {

@@ -1,4 +1,5 @@
-// The clones of std::chrono's clocks, which libstdc++ has compiled. The clones do not read the program's memory.
+// The clones of the clocks of std::chrono, whose code is compiled into libstdc++. The clones do not read the program's
+// memory.
 #include <chrono>
 
 #include "libc/context.hpp"

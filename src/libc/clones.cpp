@@ -1,7 +1,7 @@
-// The transactional clones: instrumented code calls them instead of the functions of the C library. Outside of
-// transactions, and in a block that runs without barriers, a clone calls the function itself. This library also
-// registers a clone table, as does every object that GCC compiles for transactions. By that table, a call through a
-// pointer finds the function's clone.
+// The transactional clones, which instrumented code calls instead of the functions of the C library. Outside of
+// transactions, and in a block that runs without barriers, a clone calls the original function. This library also
+// registers a clone table, as every object does that GCC compiles for transactions. A call through a pointer finds the
+// function's clone by that table.
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -43,8 +43,8 @@ __attribute__((weak)) void _ITM_deregisterTMCloneTable(void* entries) noexcept;
 
 namespace {
 
-/// Ends a list of arguments. A restart may leave the frame without this destructor, which is harmless: va_end does
-/// nothing on x86-64.
+/// Ends a list of arguments. A restart may leave the frame without running this destructor. This is harmless, because
+/// va_end does nothing on x86-64.
 class end_of {
 public:
     explicit end_of(va_list list) noexcept : list_{list} {}
@@ -58,7 +58,7 @@ private:
 
 }  // namespace
 
-// The arguments of a call after the transaction.
+// The arguments of a call that follow the transaction argument.
 #define TUTTI_BEHIND(...) __VA_OPT__(, ) __VA_ARGS__
 
 #define TUTTI_LIBC(size, result, name, parameters, arguments)                                            \
@@ -116,7 +116,7 @@ struct pair {
 
 #define TUTTI_LIBC(size, result, name, parameters, arguments) \
     {tutti_address_of_##name, tutti_address_of_clone_of_##name},
-// A pure function is its own clone.
+// A pure function serves as its own clone.
 #define TUTTI_LIBC_PURE(name) {tutti_address_of_##name, tutti_address_of_##name},
 pair table[] = {
 #include "libc/functions.def"

@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned words_log2 = 9;
 constinit conflict_word words[1U << words_log2];
 
-/// Returns true if the owner has changed.
+/// Spins for a limited time. Returns true if the owner has changed.
 bool spin_while_owned(const conflict_word& w, const core::descriptor* by) noexcept {
     for (int turn = 0; turn < base::spin_turns; ++turn) {
         if (w.owner.load(std::memory_order_relaxed) != by) return true;
@@ -35,16 +35,16 @@ bool acquire_word(core::descriptor& d, conflict_word& w, bool owns_more) {
         core::descriptor* seen = w.owner.load(std::memory_order_relaxed);
         if (seen == &d) return false;
         if (seen == nullptr) {
-            // Pairs with the release in release().
+            // Partner: the release in release().
             if (w.owner.compare_exchange(seen, &d, std::memory_order_acquire)) return true;
             continue;
         }
         if (spin_while_owned(w, seen)) continue;
         const detail::word state = seen->state.load(std::memory_order_acquire);
-        // The state belongs to the transaction that acquired the word only if that transaction still owns the word.
+        // `state` describes the transaction that acquired the word only if that transaction still owns the word.
         if (w.owner.load(std::memory_order_acquire) != seen) continue;
-        // The owner has ended, except for its undo actions, and one of them releases the word. There is no
-        // transaction to kill.
+        // If the state is not running, the owner has ended, and one of its undo actions is still to release the word.
+        // So there is no transaction to kill.
         if (!memory::is_running(state) && !d.kill_requested()) ::sched_yield();
         else api::resolve_conflict_outside(d, *seen, state, owns_more);
     }

@@ -1,11 +1,11 @@
-// Transactional clones of the container functions that libstdc++ has compiled. These functions walk and balance trees,
-// hook the nodes of lists, and choose the size of hash tables. GCC learns of them through headers/bits. GCC itself
-// instruments the code of the templates.
+// Transactional clones of the container functions that are compiled into libstdc++. These functions walk and balance
+// trees, link the nodes of lists, and choose the size of hash tables. The headers in headers/bits declare the clones to
+// GCC. GCC itself instruments the code of the templates.
 //
-// A tree that these functions have changed is still a red-black tree of libstdc++. The tree's header node holds the
-// root, the first and the last node. So code outside of transactions can continue with it. The balancing is that of
-// Cormen, Leiserson, Rivest, Stein, "Introduction to Algorithms", 13.3 and 13.4. All fields are read and written
-// through barriers.
+// A tree that these functions have changed is still a red-black tree of libstdc++, so code outside of transactions can
+// continue with the tree. The tree's header node contains pointers to the root, the first and the last node. The
+// balancing algorithm is from Cormen, Leiserson, Rivest, Stein, "Introduction to Algorithms", 13.3 and 13.4. All fields
+// are read and written through barriers.
 #include <list>
 #include <map>
 #include <unordered_map>
@@ -19,7 +19,7 @@ using tree_node = std::_Rb_tree_node_base;
 using list_node = std::__detail::_List_node_base;
 using rehash_policy = std::__detail::_Prime_rehash_policy;
 
-/// The nodes of a tree as a transaction sees them. A null pointer is a black leaf.
+/// A tree whose nodes the transaction accesses through barriers. A null pointer is a black leaf.
 class tree {
 public:
     tree(tx& t, tree_node* header) noexcept : t_{t}, header_{header} {}
@@ -33,17 +33,18 @@ public:
     void paint(tree_node* n, bool red) { write(t_, &n->_M_color, red ? std::_S_red : std::_S_black); }
     [[nodiscard]] tree_node* root() { return get(header_, parent); }
 
-    /// Makes the link from `above` to `child` point to `now`.
+    /// Replaces `child` by `now` in the link from `above`.
     void replace_child(tree_node* above, tree_node* child, tree_node* now) {
         if (root() == child) set(header_, parent, now);
         else set(above, get(above, left) == child ? left : right, now);
     }
-    /// Follows `field` from `n` and returns the last node.
+    /// Follows the link `field` from `n` repeatedly, and returns the last node.
     [[nodiscard]] tree_node* end_of(tree_node* n, link field) {
         while (tree_node* const next = get(n, field)) n = next;
         return n;
     }
-    /// Moves `down` to the side `side`, below its child on the other side, which takes its place.
+    /// Rotates `down` to the side `side`: its child on the other side takes its place, and `down` becomes that child's
+    /// child.
     void rotate(tree_node* down, link side) {
         const link other = mirror(side);
         tree_node* const up = get(down, other);
@@ -90,7 +91,7 @@ void tree::insert(bool on_the_left, tree_node* fresh, tree_node* above) {
     mend_red(fresh);
 }
 
-/// Restores the tree's rules. REQUIRES: `n` is red; its parent may be red, too.
+/// Restores the tree's rules after an insertion. REQUIRES: `n` is red; its parent may be red, too.
 void tree::mend_red(tree_node* n) {
     for (tree_node* above; n != root() && is_red(above = get(n, parent));) {
         tree_node* const grand = get(above, parent);
@@ -115,15 +116,15 @@ void tree::mend_red(tree_node* n) {
     if (n == root()) paint(n, false);
 }
 
-/// Unlinks and returns `gone`. The tree no longer refers to it.
+/// Unlinks `gone` from the tree and returns `gone`.
 tree_node* tree::erase(tree_node* gone) {
     tree_node* const lesser = get(gone, left);
     tree_node* const greater = get(gone, right);
     tree_node* above = get(gone, parent);
-    tree_node* heir = nullptr;  // moves into the place that loses a node
+    tree_node* heir = nullptr;  // moves into the place from which a node is removed
     bool black_is_missing = false;
     if (lesser != nullptr && greater != nullptr) {
-        tree_node* const next = end_of(greater, left);  // takes the place and the colour of `gone`
+        tree_node* const next = end_of(greater, left);  // takes the place and colour of `gone`
         heir = get(next, right);
         black_is_missing = !is_red(next);
         tree_node* under = next;
@@ -145,8 +146,8 @@ tree_node* tree::erase(tree_node* gone) {
         black_is_missing = !is_red(gone);
         if (heir != nullptr) set(heir, parent, above);
         replace_child(above, gone, heir);
-        // An only child is a leaf, so the header's links can be set at once. If the tree becomes empty, they point to
-        // the header.
+        // If a node has one child, this child is a leaf, so the header's links can be set at once. If the tree becomes
+        // empty, the links point to the header.
         if (get(header_, left) == gone) set(header_, left, heir != nullptr ? heir : above);
         if (get(header_, right) == gone) set(header_, right, heir != nullptr ? heir : above);
     }
@@ -154,7 +155,7 @@ tree_node* tree::erase(tree_node* gone) {
     return gone;
 }
 
-/// Restores the tree's rules. REQUIRES: the path to `n`, a child of `above`, lacks one black node.
+/// Restores the tree's rules after a removal. REQUIRES: the path to `n`, a child of `above`, lacks one black node.
 void tree::mend_black(tree_node* n, tree_node* above) {
     while (n != root() && !is_red(n)) {
         const link side = get(above, left) == n ? left : right;
@@ -187,7 +188,7 @@ void tree::mend_black(tree_node* n, tree_node* above) {
     if (n != nullptr) paint(n, false);
 }
 
-/// Returns the next node in the order towards `side`. After the last node comes the header.
+/// Returns the next node in the order towards `side`. The header follows the last node.
 tree_node* neighbour(tx& t, tree_node* n, tree::link side) {
     tree of{t, nullptr};
     if (tree_node* const below = of.get(n, side)) return of.end_of(below, tree::mirror(side));
@@ -200,7 +201,7 @@ tree_node* neighbour(tx& t, tree_node* n, tree::link side) {
     return of.get(n, side) != above ? above : n;
 }
 
-/// Returns the node before `n`. Before the header is the last node. The header is red and the parent of its parent.
+/// Returns the node before `n`. The last node precedes the header, which is red and the parent of its parent.
 tree_node* previous(tx& t, tree_node* n) {
     tree of{t, nullptr};
     if (of.is_red(n)) {
@@ -217,8 +218,7 @@ void link_nodes(tx& t, list_node* first, list_node* second) {
 list_node* next_of(tx& t, const list_node* n) { return load_pointer(t, &n->_M_next); }
 list_node* before(tx& t, const list_node* n) { return load_pointer(t, &n->_M_prev); }
 
-/// Puts `to` in the place of `from` in a circle of nodes. `next` and `last` are the neighbours of `from` after and
-/// before it.
+/// Replaces `from` by `to` in a circle of nodes. `next` and `last` are the neighbours of `from` after and before it.
 void take_place(tx& t, list_node* from, list_node* to, list_node* next, list_node* last) {
     if (next == from) return link_nodes(t, to, to);
     link_nodes(t, to, next);
@@ -230,7 +230,8 @@ void hook(tx& t, list_node* n, list_node* position) {
     link_nodes(t, n, position);
 }
 
-/// Moves the nodes from `first` up to, but excluding, `last` to before `position`, which is outside that range.
+/// Moves the nodes from `first` up to, but excluding, `last`. Inserts them before `position`, which is outside that
+/// range.
 void transfer(tx& t, list_node* position, list_node* first, list_node* last) {
     if (position == last) return;
     list_node* const end = before(t, last);
@@ -258,7 +259,8 @@ void swap(tx& t, list_node* a, list_node* b) {
     take_place(t, b, a, b_next, b_last);
 }
 
-/// Calls `choose(policy)` on a private copy, and writes back its one field if that has changed.
+/// Calls `choose(policy)` on a private copy of the policy. If the policy's one field has changed, writes the field
+/// back.
 template <class Choose>
 auto with_policy(tx& t, const rehash_policy* policy, Choose choose) {
     rehash_policy copy;
@@ -282,8 +284,8 @@ std::size_t hash_bytes(tx& t, const void* from, std::size_t size, std::size_t se
 }  // namespace
 }  // namespace tutti::libc
 
-// TUTTI_COMPILED(<the clone's name>, <a name>, <result>, (<parameters>), <the call of libstdc++'s function>, <the call
-// of our function in t>)
+// Defines a clone: TUTTI_COMPILED(<the clone's name>, <a name>, <result>, (<parameters>), <the call of libstdc++'s
+// function>, <the call of our function in t>)
 #define TUTTI_COMPILED(clone, name, result, parameters, plain, ours)             \
     TUTTI_EXPORT result tutti_compiled_##name parameters __asm__("_ZGTt" clone); \
     result tutti_compiled_##name parameters {                                    \

@@ -1,11 +1,11 @@
-// The context of a call of the C library, and how it becomes irrevocable.
+// The context of a call of the C library, and the way in which the call becomes irrevocable.
 //
-// A function of this folder has two entries: the transactional clone, which instrumented code of GCC calls, and
-// tutti::libc::<name>(tx&, ...), which blocks of the library call. Both run the same body.
+// A function in this folder has two entries. Instrumented code of GCC calls the transactional clone; blocks of the
+// library call tutti::libc::<name>(tx&, ...). Both run the same body.
 //
-// A body must not hold a resource (a lock, memory, a descriptor) in a local variable across certain steps. These are
-// accesses to the program's memory, waits and switches to irrevocability. Each of them may leave the frame by a jump
-// that runs no destructor. Resources are registered with the transaction before the next such step.
+// A body must not hold a resource (a lock, memory, a descriptor) only in a local variable during certain steps. These
+// steps are accesses to the program's memory, waits, and switches to irrevocability. Each of them may leave the frame
+// by a jump that runs no destructor. So the body registers its resources with the transaction before such a step.
 #pragma once
 
 #include "itm/block.hpp"
@@ -17,15 +17,16 @@ using core::descriptor;
 /// Returns true if the innermost block is a block of the language.
 inline bool in_language(const tx& t) noexcept { return itm::is_block(static_cast<const descriptor&>(t).frame_); }
 
-/// Returns true if the innermost block runs without barriers: alone, and with no way to roll back.
+/// Returns true if the innermost block runs without barriers, that is, alone and without the possibility of a
+/// roll-back.
 inline bool runs_without_barriers(const tx& t) noexcept {
     const auto& d = static_cast<const descriptor&>(t);
     return itm::is_block(d.frame_) && itm::runtime_state_of(d).direct;
 }
 
-/// Returns the transaction that the clone `of` runs in. Returns null if the C library's own function is to run: outside
-/// of transactions, and in a block that runs without barriers. If the call makes the block run alone, the report names
-/// the call.
+/// Returns the transaction in which the call `of` of a clone runs. Returns null if the clone must call the C library's
+/// own function: outside of transactions, and in a block that runs without barriers. If the call makes the block run
+/// alone, the report names the call.
 inline tx* transaction_of_call(const itm::library_call& of) noexcept {
     tx* const t = detail::current_transaction;
     if (t == nullptr || !detail::access::running(*t)) return nullptr;
@@ -39,12 +40,13 @@ inline tx* transaction_of_call(const itm::library_call& of) noexcept {
 
 inline constexpr const char* default_advice = "call it after the block, or in a commit action";
 
-/// Writes the output that waits for the commit outside of stream buffers. REQUIRES: d is irrevocable.
+/// Writes output that waits for the commit outside of stream buffers. REQUIRES: d is irrevocable.
 void write_deferred_output(descriptor& d) noexcept;
 
 /// Ensures that the transaction commits, so that the caller may act irreversibly. A block of the language then runs
-/// alone and without barriers. A block of the library is irrevocable, and other transactions run beside it. May restart
-/// the block. `why` and `advice`, which says what to do instead, are literals for the report.
+/// alone and without barriers. A block of the library becomes irrevocable, and other transactions run at the same time.
+/// May restart the block. `why` is the reason for the report, and `advice` an alternative for the user. Both are
+/// literals.
 inline void become_irrevocable(tx& t, const char* why, const char* advice = default_advice) {
     if (!in_language(t)) {
         t.become_irrevocable(why);

@@ -1,5 +1,5 @@
-// The state that the C library keeps for a context: lists of the running transaction's actions. The lists refer to the
-// handlers that undo the actions. The log of handlers owns those handlers.
+// The C library's state of a context: lists of actions of the running transaction. Each list refers to handlers that
+// undo actions. The log of handlers owns the handlers.
 #pragma once
 
 #include <new>
@@ -13,14 +13,15 @@ struct held_guard;
 struct pending_close;
 struct saved_generator;
 
-/// Lists, the latest entry first. All lists except `idle` are empty if `sequence` differs from that of the descriptor.
+/// Lists in which the latest entry comes first. All lists except `idle` are empty if `sequence` differs from that of
+/// the descriptor.
 struct context_state {
     detail::word sequence = 0;
     owned_stream* newest = nullptr;        ///< streams (file.hpp)
     pending_close* closing = nullptr;      ///< descriptors that the commit closes (descriptor_table.hpp)
     saved_generator* generator = nullptr;  ///< states of random number generators (random_numbers.cpp)
     held_guard* guards = nullptr;          ///< guards of local statics (guards.cpp)
-    owned_stream* idle = nullptr;  ///< records of owned streams to be reused; kept permanently, like this object
+    owned_stream* idle = nullptr;          ///< records of owned streams for reuse; never freed, like this object
 };
 
 /// Returns the state of `d`, or null if there is no memory for it.

@@ -1,4 +1,4 @@
-// Text and numbers: functions that use only their arguments. glibc works on private copies.
+// Converts between text and numbers. These functions use only their arguments, so glibc works on private copies.
 #include <arpa/inet.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 namespace tutti::libc {
 namespace {
 
-constexpr std::size_t max_digits = 512;  // of a decimal number in glibc, of which 17 or 21 are not 0
+constexpr std::size_t max_digits = 512;  // of a decimal number in glibc, of which 17 or 21 are significant
 
 /// Implements ecvt_r and the like: `convert(point, sign, text, size)`.
 template <class Convert>

@@ -8,9 +8,9 @@
 namespace tutti::libc {
 namespace {
 
-constexpr char files = 0;  // identifies the locks of files
+constexpr char files = 0;  // its address identifies the locks of files
 
-/// A close in the list of its context. A roll-back of the block removes the close from the list.
+/// A recorded close of a descriptor. A roll-back of the block removes the record from the list of its context.
 class close_entry final : public detail::handler {
 public:
     close_entry(context_state& s, int fd, const struct stat& about) noexcept
@@ -36,7 +36,7 @@ void close_now(const pending_close& c) noexcept {
 
 pending_close* find_closing(tx& t, int fd) noexcept {
     const context_state* const s = state_of(descriptor::of(t));
-    if (s == nullptr) return nullptr;  // then no close has been recorded
+    if (s == nullptr) return nullptr;  // if there is no state, no close has been recorded
     pending_close* at = s->closing;
     while (at != nullptr && !(at->live && at->fd == fd)) at = at->older;
     return at;

@@ -28,10 +28,10 @@ struct restore_flags {
     void operator()() const noexcept { ::fcntl(fd, command, flags); }
 };
 
-/// Undoes a dup2 onto a number that was in use.
+/// Undoes a dup2 that has replaced an open descriptor.
 struct restore_descriptor {
     int saved, number, flags;
-    pending_close* closed;  ///< the transaction's close of that number before the dup2, or null
+    pending_close* closed;  ///< the transaction's earlier close of that number, or null
     void operator()() const noexcept {
         ::dup3(saved, number, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
         ::close(saved);
@@ -49,10 +49,11 @@ int made(tx& t, Call call) {
     return fd;
 }
 
-/// Runs dup3 onto a number that is in use. `flags_before` are the flags of the descriptor at that number.
+/// Runs dup3 with the number of an open descriptor as target. `flags_before` are the flags of that descriptor.
 int replace(tx& t, int from, int to, int flags, int flags_before) {
     auto* const undo = prepare_undo<restore_descriptor>(t);
-    // The commit action runs before the undo action is deleted.
+    // The saved number is in memory of the transaction, because the commit action runs before the undo action is
+    // deleted.
     struct saved_descriptor {
         int saved = -1;
     };
@@ -65,7 +66,7 @@ int replace(tx& t, int from, int to, int flags, int flags_before) {
     };
     if (!defer(t, detail::handler_point::at_commit, forget)) return -1;
     const int saved = ::fcntl(to, F_DUPFD_CLOEXEC, 0);
-    if (saved < 0) {  // no number is free to save the descriptor
+    if (saved < 0) {  // there is no free number for a copy of the descriptor
         become_irrevocable(t, "dup2 onto an open descriptor, with no descriptor left to save it");
         return ::dup3(from, to, flags);
     }

@@ -1,10 +1,11 @@
-// Effects beyond memory: calls that run at once and are undone by a roll-back, and calls that wait for the commit.
+// Effects outside of memory. Some calls run at once, and a roll-back undoes them. Other calls are deferred to the
+// commit.
 //
-// Transactions that make such calls exclude each other by abstract locks, which they hold until the call has been
-// undone.
+// Transactions that make calls of the first kind exclude each other by abstract locks. They hold the locks until the
+// call has been undone.
 //
 // The undo action of a call is registered before the call, so that nothing can fail after the call. The action is armed
-// after the call. Between the call and arm() nothing may leave the frame.
+// after the call. Nothing may leave the frame between the call and arm().
 #pragma once
 
 #include <cerrno>
@@ -20,8 +21,9 @@ namespace tutti::libc {
 
 using base::errno_guard;
 
-/// Holds an abstract lock until the transaction ends. May wait or restart the block. Returns false and sets errno to
-/// ENOMEM, or to EDEADLK if the block must commit and another transaction's undo action waits for it.
+/// Holds an abstract lock until the transaction ends. May wait or restart the block. Returns false and sets errno if
+/// the lock cannot be acquired. The error is ENOMEM, or EDEADLK if the block must commit and another transaction's undo
+/// action waits for it.
 [[nodiscard]] inline bool hold_until_end(tx& t, const abstract_lock& lock) {
     try {
         acquire(t, lock);
@@ -34,7 +36,7 @@ using base::errno_guard;
     return false;
 }
 
-/// Runs `Undo` (a function object that does not fail) when its block is rolled back, if it was armed.
+/// Runs `Undo` when its block is rolled back, if the action was armed. `Undo` is a function object that does not fail.
 template <class Undo>
 class undo_handler final : public detail::handler {
 public:
@@ -48,8 +50,8 @@ private:
     std::optional<Undo> undo_;
 };
 
-/// Registers an undo action. May leave the frame. Returns null and sets errno to ENOMEM if there is no memory for it;
-/// then the caller must not make the call.
+/// Registers an undo action. May leave the frame. If there is no memory for the action, returns null and sets errno to
+/// ENOMEM; then the caller must not make the call.
 template <class Undo>
 undo_handler<Undo>* prepare_undo(tx& t) {
     try {

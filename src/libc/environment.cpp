@@ -1,6 +1,6 @@
-// The environment. glibc changes environ and its strings, plain memory, without barriers. So transactions exclude each
-// other by an abstract lock: one that changes the environment excludes those that read it. A change is made at once. A
-// roll-back restores the same string as before, which glibc never frees.
+// Accesses the environment. glibc changes environ and its strings, which are plain memory, without barriers. So
+// transactions exclude each other by an abstract lock: a transaction that changes the environment excludes its readers.
+// A change takes effect at once. A roll-back restores the previous string, which glibc never frees.
 #include <unistd.h>
 
 #include <cerrno>
@@ -23,7 +23,7 @@ constexpr char environment = 0;  // identifies the lock
     return hold_until_end(t, {.of = &environment, .shared = shared});
 }
 
-/// Returns "NAME=value" in environ, or null.
+/// Returns the entry "NAME=value" in environ, or null.
 char* entry_of(const char* name, std::size_t size) noexcept {
     if (environ == nullptr) return nullptr;
     for (char** at = environ; *at != nullptr; ++at) {
@@ -33,16 +33,16 @@ char* entry_of(const char* name, std::size_t size) noexcept {
 }
 
 struct restore_variable {
-    char* before;      ///< null: the variable did not exist
+    char* before;      ///< the previous string; null if the variable did not exist
     const char* name;  ///< memory of the transaction
     void operator()() const noexcept {
         if (before != nullptr) ::putenv(before);
         else ::unsetenv(name);
-        if (std::strcmp(name, "TZ") == 0) ::tzset();  // the block may have made glibc use the other zone
+        if (std::strcmp(name, "TZ") == 0) ::tzset();  // makes glibc use the restored zone
     }
 };
 
-/// Runs `make`, which changes the variable `name` of `size` characters.
+/// Runs `make`, which changes the variable `name`. `size` is the length of the name.
 template <class Change>
 int change(tx& t, const char* name, std::size_t size, Change make) {
     auto* const kept = static_cast<char*>(private_memory(t, size + 1));
@@ -103,7 +103,7 @@ int unsetenv(tx& t, const char* name) {
     return change(t, n, size, [=] { return ::unsetenv(n); });
 }
 
-/// glibc puts the program's string itself into the environment, not a copy.
+/// glibc puts the program's string into the environment, instead of a copy.
 int putenv(tx& t, char* string) {
     char room[512];
     std::size_t size = 0;

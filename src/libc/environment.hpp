@@ -1,4 +1,4 @@
-// The environment, for the functions that read it.
+// The environment's lock, for functions that read the environment.
 #pragma once
 
 #include "libc/context.hpp"

@@ -1,6 +1,6 @@
-// A failed assertion of <assert.h> or of libstdc++ (_GLIBCXX_ASSERTIONS) in a block ends the process with that
-// library's message (paper 002 asks for assert). The block becomes irrevocable first. Otherwise reads since the last
-// validation of its snapshot, which may be inconsistent, could end a process.
+// Handles a failed assertion of <assert.h> or of libstdc++ (_GLIBCXX_ASSERTIONS) in a block. The process ends with the
+// message of that library (paper 002 asks for assert). The block becomes irrevocable first. Otherwise reads since its
+// last validation, which may be inconsistent, could end the process.
 #undef NDEBUG  // otherwise <cassert> declares nothing
 #include <cassert>
 #include <cstddef>

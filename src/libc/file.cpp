@@ -54,13 +54,13 @@ void empty_buffer(FILE* f) noexcept {
     f->_offset = unknown_offset;
 }
 
-/// Empties the buffer and moves the kernel's position to the program's.
+/// Empties the buffer and moves the kernel's position to the program's position.
 void empty_buffer_at(FILE* f, off64_t position) noexcept {
     empty_buffer(f);
     f->_offset = ::lseek64(f->_fileno, position, SEEK_SET);
 }
 
-/// Returns the pointer into the buffer at `to` that corresponds to `pointer` into the buffer at `from`.
+/// Returns the pointer into the buffer at `to` that corresponds to the pointer `pointer` into the buffer at `from`.
 char* moved_to(char* pointer, const char* from, char* to) noexcept {
     return pointer != nullptr ? to + (pointer - from) : nullptr;
 }
@@ -74,7 +74,8 @@ file_overlay* overlay_of(const owned_stream* t) noexcept {
     return nullptr;
 }
 
-/// Writes the overlay to the file. As in glibc, an error in writing accepted output is recorded in the stream.
+/// Writes the overlay to the file. If this fails, records the error in the stream, as glibc does for output that it has
+/// accepted.
 void apply_overlay(owned_stream& t) noexcept {
     const std::unique_ptr<file_overlay> overlay{std::exchange(t.overlay, nullptr)};
     if (overlay == nullptr) return;
@@ -84,7 +85,7 @@ void apply_overlay(owned_stream& t) noexcept {
     if (f->_offset != unknown_offset) f->_offset = overlay->position();
 }
 
-/// glibc's buffer of a stream in memory never shrinks, so the image fits into the current buffer.
+/// The buffer of a stream in memory never shrinks in glibc, so the image fits into the current buffer.
 void restore_image(const owned_stream& t) noexcept {
     FILE* const f = t.file;
     const saved_file_state& p = t.saved_state;
@@ -98,16 +99,16 @@ void restore_image(const owned_stream& t) noexcept {
     f->_IO_read_base = moved_to(p.read_base, p.buffer, to);
     f->_IO_write_base = moved_to(p.write_base, p.buffer, to);
     f->_IO_write_ptr = moved_to(p.write_ptr, p.buffer, to);
-    // glibc expects zeros after the end of the image, as it writes them when it enlarges the buffer.
+    // glibc expects zeros after the end of the image, because it writes zeros there when it enlarges the buffer.
     const bool to_the_end = p.write_end == p.buffer + t.image_size;
     f->_IO_write_end = to_the_end ? f->_IO_buf_end : moved_to(p.write_end, p.buffer, to);
     std::memset(to + t.image_size, 0, static_cast<std::size_t>(f->_IO_buf_end - to) - t.image_size);
 }
 
-/// Restores all that does not depend on the position in the file.
+/// Restores all fields that do not depend on the position in the file.
 void restore_state(const owned_stream& t) noexcept {
     FILE* const f = t.file;
-    // A buffer that was allocated since stays, with the flags that glibc set for it.
+    // If a buffer was allocated after the record was made, the buffer stays, with the flags that glibc set for it.
     const int kept = t.saved_state.buffer != nullptr ? 0 : of_buffer;
     f->_flags = (t.saved_state.flags & ~kept) | (f->_flags & kept);
     f->_mode = t.saved_state.mode;
@@ -130,8 +131,8 @@ void restore(const owned_stream& t) noexcept {
     }
 }
 
-/// Takes glibc's lock. If a thread outside of transactions holds the lock, in a call or by flockfile, it may be waiting
-/// for this transaction. The transaction then releases what it owns and restarts.
+/// Acquires glibc's lock. If a thread outside of transactions holds the lock, in a call or by flockfile, this thread
+/// may be waiting for the transaction. Therefore the transaction releases what it owns and restarts.
 void lock(tx& t, FILE* f) {
     constexpr int spins = 200, sleeps = 50;
     for (int i = 0; i != spins; ++i) {
@@ -152,10 +153,10 @@ owned_stream* find(const context_state& s, const FILE* f) noexcept {
     return at;
 }
 
-/// Makes a record and registers its undo action. There is nothing to undo yet, because registering may leave the frame.
+/// Makes a record and registers its undo action. The record is not armed, because registering may leave the frame.
 /// Returns null if there is no memory for the record.
 owned_stream* prepare_owned_stream(descriptor& d, context_state& s, FILE* f, bool outermost) {
-    // Leaves the frame if a signal is due.
+    // This call leaves the frame if a signal is pending.
     if (!d.healthy()) static_cast<void>(api::attempt_continues(d));
     owned_stream* fresh = s.idle;
     try {
@@ -195,12 +196,12 @@ owned_stream* own_first(tx& t, context_state& s, FILE* f) {
     if (prepared == nullptr) return nullptr;
     conflict_word& word = conflict_word_of(f);
     if (acquire_word(d, word, s.newest != nullptr)) {
-        prepared->word = &word;  // from now on the end of the record releases the word
+        prepared->word = &word;  // from now on, the record releases the word
         refresh_snapshot(d);
     }
     lock(t, f);
     arm(s, prepared);  // nothing between lock() and arm() leaves the frame
-    // Pairs with the acquire in for_each_other_stream. Only the word's owner changes the list.
+    // Partner: the acquire in for_each_other_stream. Only the word's owner changes the list.
     prepared->next_with_word = prepared->word == nullptr ? word.streams.load(std::memory_order_relaxed) : nullptr;
     word.streams.store(prepared, std::memory_order_release);
     return prepared;
@@ -212,14 +213,14 @@ owned_stream* own_in_inner_block(tx& t, context_state& s, FILE* f) {
     return prepared != nullptr ? arm(s, prepared) : nullptr;
 }
 
-/// Returns true if glibc's unlocked functions treat the stream as the header describes.
+/// Returns true if glibc's unlocked functions handle the stream as the header describes.
 bool is_ordinary(const FILE* f) noexcept {
-    // Checked first, because glibc leaves the descriptor and the offset of a stream in memory undefined.
+    // This is checked first, because glibc leaves the descriptor and the offset of a stream in memory undefined.
     return !is_in_memory(f) && f->_fileno >= 0 && f->_mode <= 0 && f->_markers == nullptr &&
            (f->_flags & in_backup) == 0;
 }
 
-/// Keeps an image of a stream of bytes in memory. Returns false for any other stream, if there is no memory for the
+/// Saves an image of a stream of bytes in memory. Returns false for any other stream, if there is no memory for the
 /// image, or if characters were put back.
 bool keep_image(owned_stream& t) noexcept {
     const FILE* const f = t.file;
@@ -237,7 +238,8 @@ bool has_overlays(const context_state& s) noexcept {
     return at != nullptr;
 }
 
-/// Returns null if no output of the transaction waits for that file.
+/// Returns the overlay that holds output for that file. Returns null if no output of the transaction is deferred for
+/// the file.
 const file_overlay* find_overlay(const context_state& s, const struct stat& about) noexcept {
     for (const owned_stream* at = s.newest; at != nullptr; at = at->older) {
         if (at->overlay != nullptr && at->overlay->stands_for(about)) return at->overlay;
@@ -245,7 +247,7 @@ const file_overlay* find_overlay(const context_state& s, const struct stat& abou
     return nullptr;
 }
 
-/// Returns null if the running attempt has not used the C library.
+/// Returns the context's state, or null if the running attempt has not used the C library.
 context_state* state_of_attempt(const descriptor& d) noexcept {
     auto* const s = static_cast<context_state*>(d.c_library);
     return s != nullptr && s->sequence == d.own_sequence ? s : nullptr;
@@ -281,7 +283,7 @@ void owned_stream::unlock() noexcept {
 }
 
 void owned_stream::release() noexcept {
-    context->newest = nullptr;  // all owned streams are released together
+    context->newest = nullptr;  // because all owned streams are released together
     unlock();
 }
 
@@ -322,7 +324,7 @@ file::file(tx& t, FILE* f) : t_{t}, f_{f} {
     else if (d.frame_->parent != nullptr && at->index < d.frame_->mark.deferred) at = own_in_inner_block(t, *s, f);
     if (at != nullptr && (is_ordinary(f) || at->image != nullptr || (!at->final && keep_image(*at)))) {
         owned_ = at;
-        // A cancelled inner block may have left an overlay to an irrevocable transaction.
+        // An inner block that was cancelled may have left an overlay to a transaction that is now irrevocable.
         if (at->final && overlay() != nullptr) write_deferred_output(d);
         struct stat about;
         if (!at->final && !in_memory() && overlay() == nullptr && has_overlays(*s) &&
@@ -350,8 +352,8 @@ bool file::has_room(const char* bytes, std::size_t size) noexcept {
     const char* end = by_line ? f_->_IO_buf_end : f_->_IO_write_end;
     const auto whole = static_cast<std::size_t>(f_->_IO_buf_end - f_->_IO_buf_base);
     if ((f_->_flags & putting) == 0 || f_->_IO_write_base == nullptr) {
-        // glibc appends after what was read, or at the buffer's start. Output that would fill the buffer is written
-        // directly; if the buffer is very small, all output is.
+        // glibc appends output after the bytes that were read, or at the buffer's start. glibc writes output directly
+        // if it would fill the buffer; if the buffer is very small, glibc writes all output directly.
         constexpr std::size_t small = 128;
         begin =
             f_->_IO_read_ptr == nullptr || f_->_IO_read_ptr == f_->_IO_buf_end ? f_->_IO_buf_base : f_->_IO_read_ptr;
@@ -378,7 +380,7 @@ owned_stream& file::outermost() const noexcept {
     return *last;
 }
 
-/// Returns how many of the pending bytes were there before the transaction.
+/// Returns how many of the pending bytes were pending before the transaction.
 std::size_t file::committed() const noexcept {
     const owned_stream& first = outermost();
     for (const owned_stream* at = owned_; at != nullptr; at = at->older) {
@@ -388,7 +390,8 @@ std::size_t file::committed() const noexcept {
     return static_cast<std::size_t>(first.saved_state.write_ptr - first.saved_state.write_base);
 }
 
-/// Writes the committed bytes. The buffer then begins with the transaction's own bytes, and every record is adjusted.
+/// Writes the committed bytes. Afterwards the buffer begins with the transaction's own bytes, and every record is
+/// adjusted.
 bool file::write_committed() noexcept {
     char* const end = outermost().saved_state.write_ptr;
     const auto own = static_cast<std::size_t>(f_->_IO_write_ptr - end);
@@ -409,7 +412,7 @@ bool file::write_committed() noexcept {
 
 bool file::before_output(const char* bytes, std::size_t size) {
     if (in_memory()) return true;
-    // Output would go into the buffer after the bytes that were read, and overwrite those that were read ahead. A
+    // Output would be put into the buffer after the bytes that were read, and overwrite bytes that were read ahead. A
     // roll-back or a seek back would need these bytes.
     const bool holds_input = (f_->_flags & putting) == 0 && f_->_IO_read_end != f_->_IO_buf_base;
     if (holds_input && (available() != 0 || is_regular())) {
@@ -456,7 +459,7 @@ bool file::fill() {
     before_moving();
     if (file_overlay* const from = overlay(); from != nullptr && (f_->_flags & (at_end | not_readable)) == 0) {
         if (f_->_IO_buf_base == nullptr) _IO_doallocbuf(f_);
-        if (f_->_mode == 0) f_->_mode = -1;  // a stream of bytes from now on, as in glibc
+        if (f_->_mode == 0) f_->_mode = -1;  // as in glibc, the stream is now a stream of bytes
         const off64_t known = f_->_offset;
         empty_buffer(f_);
         const ssize_t n = from->read(f_->_IO_buf_base, static_cast<std::size_t>(f_->_IO_buf_end - f_->_IO_buf_base));
@@ -465,7 +468,7 @@ bool file::fill() {
         if (n > 0 && known != unknown_offset) f_->_offset = from->position();
         return n > 0;
     }
-    // glibc makes no system call if the stream is at the end or must not be read.
+    // glibc makes no system call if the stream is at the end or is not readable.
     if (::getc_unlocked(f_) == EOF) return false;
     --f_->_IO_read_ptr;
     return true;
@@ -515,7 +518,7 @@ void file::discard_read_ahead() noexcept {
 }
 
 bool file::detach() noexcept {
-    // As in glibc: what was read ahead is between the kernel's position and the place of the output.
+    // As in glibc, bytes that were read ahead are between the kernel's position and the place of the output.
     const bool is_behind = (f_->_flags & (putting | appending)) == putting;
     const off64_t ahead = is_behind ? f_->_IO_read_end - f_->_IO_write_base : 0;
     outermost().overlay = file_overlay::of(f_->_fileno, appends(), ::lseek64(f_->_fileno, 0, SEEK_CUR) - ahead);
@@ -533,7 +536,8 @@ void file::move_output_to_overlay() {
         is_moved = is_moved && to.write(from, static_cast<std::size_t>(until - from));
         if (is_moved) from = until;
     };
-    // Begins with the oldest record: what was pending before a record was made belongs to the blocks around its own.
+    // The loop begins with the oldest record, because bytes that were pending before a record was made belong to the
+    // blocks around the record's block.
     for (;;) {
         owned_stream* oldest = nullptr;
         for (owned_stream* at = owned_; at != nullptr; at = at->older) {
@@ -542,7 +546,7 @@ void file::move_output_to_overlay() {
         if (oldest == nullptr) break;
         const saved_file_state& before = oldest->saved_state;
         const bool wrote = (before.flags & putting) != 0;
-        // FIL4: the bytes that a final record refers to have left the buffer.
+        // FIL4: the bytes to which a final record refers have left the buffer.
         if (wrote && size != 0 && !oldest->final) move(before.write_ptr);
         oldest->position = to.position() - (wrote ? 0 : before.read_end - before.read_ptr);
         oldest->writes_before = to.count_writes();
@@ -557,7 +561,7 @@ void file::move_output_to_overlay() {
         if (is_known) f_->_offset = to.position();
         return;
     }
-    // glibc writes the rest, at the overlay's position.
+    // glibc writes the remaining bytes, at the overlay's position.
     f_->_IO_read_base = f_->_IO_read_ptr = f_->_IO_read_end = f_->_IO_write_base = const_cast<char*>(from);
     before_irreversible_call("output, without memory to keep it", "write after the block");
 }
@@ -570,8 +574,8 @@ bool file::has_buffered(off_t offset, int whence) const noexcept {
     off64_t to = offset;
     if (whence == SEEK_CUR && __builtin_add_overflow(to, f_->_offset - (f_->_IO_read_end - f_->_IO_read_ptr), &to))
         return false;
-    // glibc moves the kernel's position to where it believes it to be. This changes nothing unless the program has used
-    // the descriptor directly; POSIX leaves that undefined.
+    // glibc moves the kernel's position to where glibc believes the position to be. This changes nothing unless the
+    // program has used the descriptor directly, which POSIX leaves undefined.
     return to < f_->_offset && to >= f_->_offset - (f_->_IO_read_end - f_->_IO_buf_base);
 }
 
@@ -583,8 +587,8 @@ void file::before_irreversible_call(const char* why, const char* advice) {
         t_.become_irrevocable(why);
     }
     write_deferred_output(descriptor::of(t_));
-    // FIL4: a block of the library inside this one may still be cancelled. A block of the language that runs alone
-    // cannot be rolled back in any case.
+    // FIL4: if a block of the library is inside this block, it may still be cancelled, so its records must not restore
+    // anything. A block of the language that runs alone cannot be rolled back in any case.
     for (owned_stream* at = static_cast<context_state*>(descriptor::of(t_).c_library)->newest; at != nullptr;
          at = at->older) {
         if (at->file == f_) at->final = true;
@@ -597,8 +601,8 @@ void file::before_moving() {
     constexpr int flushes = unbuffered | line_buffered;
     if (committed() != 0) write_committed();  // on failure the stream is in error, as in glibc
     if (overlay() != nullptr) return move_output_to_overlay();
-    // glibc would write what the block has put into the buffer, even if the position has moved before. Appended output
-    // moves the position to the file's end.
+    // glibc would write the block's output in the buffer, even if the position has moved before. Appended output moves
+    // the position to the file's end.
     const bool detaches = pending() != 0 || appends();
     if ((f_->_flags & flushes) != 0 || (!owned_->position_moved && !is_regular()) || (detaches && !detach())) {
         return before_irreversible_call(
@@ -609,8 +613,8 @@ void file::before_moving() {
     if (detaches) return move_output_to_overlay();
     if (owned_->position_moved) return;
     const off64_t kernel = ::lseek64(f_->_fileno, 0, SEEK_CUR);
-    // Includes the older records: this record may be merged into one of them, and what they know of the buffer becomes
-    // invalid.
+    // The loop includes the older records, because this record may be merged into an older one, and what the older
+    // records know about the buffer becomes invalid.
     for (owned_stream* at = owned_; at != nullptr; at = at->older) {
         if (at->file != f_ || at->position_moved) continue;
         at->position = kernel - (at->saved_state.read_end - at->saved_state.read_ptr);

@@ -1,18 +1,18 @@
 // A FILE of glibc that a transaction owns.
 //
-// The transaction owns the FILE from its first use to its end. So glibc's own unlocked functions may work on the FILE
-// in place, and neither its fields nor its buffered bytes need barriers:
+// The transaction owns the FILE from its first use to the end of the transaction. So glibc's own unlocked functions may
+// work on the FILE in place, and neither its fields nor its buffered bytes need barriers:
 //
-//   against other transactions   a conflict word beside each FILE (conflict_word.hpp), which the first use acquires
-//   against other threads        glibc's own lock of the FILE, which the first use acquires and the end releases
+//   against other transactions   the first use acquires the FILE's conflict word (conflict_word.hpp)
+//   against other threads        the first use acquires glibc's own lock of the FILE, and the end releases the lock
 //
-// Each block that can be rolled back alone has an `owned_stream` for each FILE that it uses: a record of the FILE at
-// the block's first use. A roll-back restores the FILE's pointers from this record. Bytes after the pointers need no
-// undo: glibc does not read them. Nothing else has to be undone, unless a system call was made. There are three reasons
-// for a system call:
+// Each block that can be rolled back on its own has an `owned_stream` for each FILE that it uses: a record of the FILE
+// at the block's first use. A roll-back restores the FILE's pointers from this record. Bytes after the pointers need no
+// undo, because glibc does not read them. Nothing else has to be undone, unless a system call was made. There are three
+// reasons for a system call:
 //
-//   the buffer is full, or has to be flushed   output that earlier transactions left in the buffer is written, which is
-//                                              never undone; if that does not make room, the transaction becomes
+//   the buffer is full, or has to be flushed   output that earlier transactions left in the buffer is written, and this
+//                                              is never undone; if this does not make room, the transaction becomes
 //                                              irrevocable first ("late irrevocability", paper 004, III.C)
 //   the buffer is empty                        a regular file is read; a roll-back empties the buffer and seeks back
 //                                              to the program's position; for other files the transaction becomes
@@ -20,34 +20,35 @@
 //   the position changes                       as for an empty buffer
 //
 // Output of the transaction must not reach the file before the commit. If glibc would write that output for a seek or
-// for input, an overlay of a regular file takes it instead (file_overlay.hpp). From then on the overlay stands for the
-// file: the stream reads from the overlay, and positions refer to it. A roll-back of the FILE's outermost record drops
-// the overlay. A roll-back of an inner record removes what the overlay got since that record was made. The commit
-// writes the overlay to the file. So does a call that makes the transaction irrevocable, or that reaches the file by
-// another stream, a descriptor or a name.
+// for input, an overlay of the file receives the output instead (file_overlay.hpp). The file must be a regular file.
+// From then on the overlay replaces the file: the stream reads from the overlay, and positions refer to it. A roll-back
+// of the FILE's outermost record drops the overlay. A roll-back of an inner record removes what was written to the
+// overlay since that record was made. The commit writes the overlay to the file. So does a call that makes the
+// transaction irrevocable, or that accesses the file by another stream, a descriptor or a name.
 //
-// A stream of open_memstream makes no system call, but glibc moves its buffer when the buffer grows. Each record keeps
-// an image of the stream's contents, and a roll-back copies it into the current buffer. A call that tells the program
-// where the bytes are (fflush, fclose) makes the transaction irrevocable, because it writes the program's variables
-// without barriers.
+// A stream of open_memstream makes no system call, but glibc moves its buffer when the buffer grows. Each record has an
+// image of the stream's contents, and a roll-back copies the image into the current buffer. A call that tells the
+// program where the bytes are (fflush, fclose) makes the transaction irrevocable, because the call writes the program's
+// variables without barriers.
 //
 // Invariants ("record": an `owned_stream`)
 //   FIL1  `newest` leads to the records of the running attempt, the latest first. It is out of date if its sequence is
 //         not that of the descriptor
 //   FIL2  the outermost record of a FILE holds the FILE's lock and its conflict word. If two FILEs share a word, one of
-//         their records holds it for both. `release` (the decision is made) or `undo` releases the lock and the word
-//   FIL3  a record whose index in the log of handlers lies behind the mark of the innermost block belongs to that
-//         block, or to one inside it that has been merged: its roll-back undoes exactly what the block did
-//   FIL4  a final record restores nothing: bytes were written or read, which cannot be undone
+//         their records holds it for both. Lock and word are released by `release`, after the commit is decided, or by
+//         `undo`
+//   FIL3  a record whose index in the log of handlers is above the mark of the innermost block belongs to that block,
+//         or to a block inside it that has been merged. So the record's roll-back undoes exactly what the block did
+//   FIL4  a final record restores nothing, because bytes were written or read, which cannot be undone
 //   FIL5  while there is an overlay, the outermost record of its FILE holds it, each record of that FILE that existed
 //         at the latest output to the overlay is `position_moved`, and glibc makes no system call for the FILE
 //
-// A call may make a block of the language continue alone, without a way to roll back. The block releases its FILEs at
-// the end of that call: from then on it calls glibc's own functions, which may close the FILEs.
+// A call may make a block of the language continue alone, without the possibility of a roll-back. At the end of that
+// call, the block releases its FILEs, because from then on it calls glibc's own functions, which may close the FILEs.
 //
 // A transaction in a context that can be preempted owns no FILE. glibc's lock belongs to a thread, so the lock would
-// admit another context of the same thread. In such a context, every use makes the transaction irrevocable and calls
-// glibc's ordinary function. The same happens under a glibc that lays a FILE out differently.
+// admit another context of the same thread. In such a context, every use of a FILE makes the transaction irrevocable
+// and calls glibc's ordinary function. The same happens if the running glibc has a different layout of FILE.
 #pragma once
 
 #include <cstdio>
@@ -70,15 +71,15 @@ struct saved_file_state {
 };
 
 /// The record of a FILE that a transaction owns, made at a block's first use of the FILE. The object belongs to a
-/// context, which reuses it.
+/// context, which reuses the object.
 struct owned_stream final : core::owned_resource {
     FILE* file = nullptr;
-    std::size_t index = 0;          ///< in the log of handlers
-    bool position_moved = false;    ///< the kernel's position may have changed since
+    std::size_t index = 0;          ///< index in the log of handlers
+    bool position_moved = false;    ///< the kernel's position may have changed since the first use
     bool final = false;             ///< FIL4
     bool outermost = false;         ///< the first record of its FILE, which holds glibc's lock
-    bool armed = false;             ///< there is something to undo
-    conflict_word* word = nullptr;  ///< the word that this record has to release, or null
+    bool armed = false;             ///< a roll-back has something to undo
+    conflict_word* word = nullptr;  ///< the word that this record releases, or null
     off64_t position = 0;           ///< the program's position in the file at the first use; valid if `position_moved`
     owned_stream* older = nullptr;
     owned_stream* next_with_word = nullptr;  ///< the outermost record of another FILE with the same word
@@ -86,23 +87,24 @@ struct owned_stream final : core::owned_resource {
     saved_file_state saved_state{};
     file_overlay* overlay = nullptr;  ///< in the outermost record: output that waits for the commit, or null
     std::size_t writes_before = 0;    ///< the overlay's count of writes at the first use; valid if `position_moved`
-    char* image = nullptr;            ///< the earlier buffer of a stream in memory; from malloc
+    char* image = nullptr;            ///< for a stream in memory: its earlier contents, from malloc
     std::size_t image_size = 0;
 
     void release() noexcept override;
     void undo(descriptor& d) noexcept override;
-    /// Writes the output that waits for the commit (write_deferred_output).
+    /// Writes the output that is deferred to the commit (write_deferred_output).
     void make_effective() noexcept override;
-    /// In the child of a fork, for a transaction of a thread of the parent: removes uncommitted output from the
-    /// stream's memory. The position in the file is left alone: the parent shares it and may still change it. REQUIRES:
-    /// this is the outermost record.
+    /// Removes uncommitted output from the stream's memory in the child of a fork, for a transaction of a thread of the
+    /// parent. Does not change the position in the file, because the parent shares the position and may still change
+    /// it. REQUIRES: this is the outermost record.
     void undo_in_child() const noexcept;
 
 private:
     void unlock() noexcept;
 };
 
-// From glibc's libio.h, which is not installed. is_known_layout() checks that the values have the expected meaning.
+// Constants from glibc's libio.h, which is not installed. is_known_layout() checks that the values have the expected
+// meaning.
 enum file_flag : int {
     unbuffered = 0x0002,
     in_backup = 0x0100,
@@ -115,18 +117,18 @@ enum file_flag : int {
     of_buffer = unbuffered | line_buffered | 0x0001,  // flags that are set when a buffer is allocated
 };
 
-/// Returns true if the innermost block owns `f` and its latest record is of `f`. Then that record also undoes what the
-/// block does to `f` now.
+/// Returns true if the innermost block owns `f` and its latest record is a record of `f`. In this case, that record
+/// also undoes the changes that the block makes to `f` now.
 inline bool is_latest_owned(tx& t, const FILE* f) noexcept {
     const auto& d = static_cast<const descriptor&>(t);
     const auto* const s = static_cast<const context_state*>(d.c_library);
     if (s == nullptr || s->sequence != d.own_sequence || s->newest == nullptr || s->newest->file != f) return false;
-    if (s->newest->final) return false;  // the transaction may not own the FILE
+    if (s->newest->final) return false;  // if the latest record is final, the transaction may not own the FILE
     return d.frame_->parent == nullptr || s->newest->index >= d.frame_->mark.deferred;
 }
 
-/// Return how many bytes can at once be put into, or taken from, the ordinary buffer of a byte stream. 0 for other
-/// streams. REQUIRES: is_latest_owned.
+/// Return how many bytes can be put into, or taken from, the ordinary buffer of a byte stream at once. Return 0 for
+/// other streams. REQUIRES: is_latest_owned.
 inline std::size_t room_at_once(const FILE* f) noexcept {
     constexpr int asked = unbuffered | line_buffered | in_backup | putting;
     if ((f->_flags & asked) != putting || f->_mode >= 0) return 0;
@@ -140,7 +142,7 @@ inline std::size_t available_at_once(const FILE* f) noexcept {
 /// The operations of a transaction on a FILE.
 class file {
 public:
-    /// Makes the transaction own `f`. May wait, restart the block, or make the transaction irrevocable.
+    /// Makes the transaction the owner of `f`. May wait, restart the block, or make the transaction irrevocable.
     file(tx& t, FILE* f);
     ~file() {
         if (became_serial_) itm::release_resources(static_cast<descriptor&>(t_));
@@ -148,45 +150,47 @@ public:
     file(const file&) = delete;
     file& operator=(const file&) = delete;
 
-    /// Returns true if the FILE must still exist at the end of the transaction, which releases something of it.
+    /// Returns true if the FILE must exist until the end of the transaction, because the end releases a lock or a word
+    /// of the FILE.
     [[nodiscard]] bool must_outlive_transaction() const noexcept;
     /// Returns true for a stream of open_memstream, which has no descriptor.
     [[nodiscard]] bool in_memory() const noexcept { return owned_ != nullptr && owned_->image != nullptr; }
-    /// Returns true if the transaction owns the FILE. Otherwise it is irrevocable, or runs alone, and calls glibc's
-    /// ordinary functions.
+    /// Returns true if the transaction owns the FILE. Otherwise the transaction is irrevocable or runs alone, and calls
+    /// glibc's ordinary functions.
     [[nodiscard]] bool is_owned() const noexcept { return owned_ != nullptr; }
 
     /// Makes room in the buffer for `size` bytes, or makes the transaction irrevocable. Returns false and sets errno if
     /// output of earlier transactions could not be written. That output is lost, as it is in glibc, and the stream is
     /// in error.
     [[nodiscard]] bool before_output(const char* bytes, std::size_t size);
-    /// Returns how many bytes can be taken from the buffer.
+    /// Returns how many bytes can be taken from the buffer without a system call.
     [[nodiscard]] std::size_t available() const noexcept;
     [[nodiscard]] const char* next_bytes() const noexcept { return f_->_IO_read_ptr; }
     void skip(std::size_t bytes) noexcept { f_->_IO_read_ptr += bytes; }
-    /// Fills the empty buffer. Returns false at the end of the file and on an error.
+    /// Fills the empty buffer. Returns false at the end of the file or on an error.
     [[nodiscard]] bool fill();
-    /// To be called before a flush. Returns false as before_output does.
+    /// Call this before a flush. Returns false in the same cases as before_output.
     [[nodiscard]] bool before_flush();
-    /// Returns how many bytes glibc has not written yet.
+    /// Returns how many bytes in the buffer glibc has not written yet.
     [[nodiscard]] std::size_t pending() const noexcept;
     [[nodiscard]] bool appends() const noexcept;
 
     /// Returns true if a seek stays within the bytes in the buffer, so that only the FILE's pointers change.
     [[nodiscard]] bool has_buffered(off_t offset, int whence) const noexcept;
-    /// Returns true if the transaction keeps output for the file outside of the stream's buffer. Then position() and
-    /// seek() take the place of glibc's.
+    /// Returns true if output of the transaction for the file is in an overlay, outside of the stream's buffer. Then
+    /// position() and seek() replace glibc's functions.
     [[nodiscard]] bool is_detached() const noexcept { return overlay() != nullptr; }
     /// Like ftello. REQUIRES: is_detached().
     [[nodiscard]] off_t position() const noexcept;
-    /// Like fseeko. REQUIRES: is_detached(), and before_moving() was called.
+    /// Seeks like fseeko. REQUIRES: is_detached(), and before_moving() was called.
     [[nodiscard]] int seek(off_t offset, int whence) noexcept;
-    /// Discards what was read ahead, as fflush does after input. REQUIRES: is_detached(), and no output is pending.
+    /// Discards bytes that were read ahead, as fflush does after input. REQUIRES: is_detached(), and no output is
+    /// pending.
     void discard_read_ahead() noexcept;
-    /// To be called before a call that may make a system call which moves the position in the file. Prepares to undo
-    /// the call, or makes the transaction irrevocable if that is impossible.
+    /// Call this before a call that may move the position in the file by a system call. Prepares to undo the call, or
+    /// makes the transaction irrevocable if the call cannot be undone.
     void before_moving();
-    /// To be called before a call that cannot be undone.
+    /// Call this before a call that cannot be undone.
     void before_irreversible_call(const char* why, const char* advice = default_advice);
 
 private:
@@ -198,7 +202,7 @@ private:
     [[nodiscard]] file_overlay* overlay() const noexcept;
     /// Empties the buffer, and moves the file's position to the program's position.
     void unread_input() noexcept;
-    /// Makes an overlay stand for the file. Returns false if that is impossible.
+    /// Replaces the file by an overlay. Returns false if that is impossible.
     [[nodiscard]] bool detach() noexcept;
     /// Moves pending output to the overlay, or makes the transaction irrevocable if memory runs out. REQUIRES:
     /// overlay() is not null.
@@ -207,7 +211,7 @@ private:
     tx& t_;
     FILE* f_;
     owned_stream* owned_ = nullptr;
-    bool became_serial_ = false;  ///< by this call, which continues with glibc's unlocked functions
+    bool became_serial_ = false;  ///< made serial by this call, which continues with glibc's unlocked functions
 };
 
 }  // namespace tutti::libc

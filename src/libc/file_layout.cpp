@@ -18,14 +18,14 @@ bool holds(const FILE* f, const char* buffer, std::size_t size, std::size_t writ
            f->_IO_write_end == buffer + size && f->_fileno >= 0 && f->_mode == -1;
 }
 
-/// Returns glibc's function table of a stream, which follows its FILE and shows the stream's kind.
+/// Returns glibc's function table of a stream. The pointer to the table follows the FILE, and shows the stream's kind.
 const void* table_of(const FILE* f) noexcept {
     const void* table = nullptr;
     std::memcpy(&table, f + 1, sizeof table);
     return table;
 }
 
-/// Returns null if there is no memory to try it.
+/// Returns the function table of streams in memory, or null if there is no memory to open such a stream.
 const void* table_in_memory() noexcept {
     char* bytes = nullptr;
     std::size_t size = 0;
@@ -42,11 +42,11 @@ const void* memory_table() noexcept {
     return table;
 }
 
-/// Writes to a stream with a buffer of its own, and checks the FILE's fields.
+/// Writes to a stream that has a buffer, and checks the FILE's fields.
 bool is_layout_right() noexcept {
     FILE* const f = std::fopen("/dev/null", "r+e");
     if (f == nullptr) return true;  // no descriptor is free, which proves nothing about the layout
-    char buffer[256];               // glibc does not use a very small buffer at first
+    char buffer[256];               // large enough, because glibc does not use a very small buffer at first
     bool right = std::setvbuf(f, buffer, _IOFBF, sizeof buffer) == 0 && std::fputs("abc", f) >= 0 &&
                  holds(f, buffer, sizeof buffer, 3) && std::memcmp(buffer, "abc", 3) == 0;
     right = right && std::setvbuf(f, buffer, _IOLBF, sizeof buffer) == 0 &&
@@ -56,7 +56,7 @@ bool is_layout_right() noexcept {
 }
 
 bool test() noexcept {
-    if (memory_table() == nullptr) return false;  // proves nothing about the layout, but no stream can be served
+    if (memory_table() == nullptr) return false;  // also proves nothing about the layout, but no stream can be used
     if (is_layout_right()) return true;
     char version[40] = "glibc";
     ::confstr(_CS_GNU_LIBC_VERSION, version, sizeof version);

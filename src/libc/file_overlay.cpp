@@ -11,7 +11,8 @@
 namespace tutti::libc {
 namespace {
 
-/// Returns false and sets errno on failure. A negative `at` means the kernel's position.
+/// Reads from the file at position `at`, or at the kernel's position if `at` is negative. Returns false and sets errno
+/// on failure.
 bool write_all(int fd, const char* from, std::size_t size, off64_t at) noexcept {
     while (size != 0) {
         const ssize_t n = at < 0 ? ::write(fd, from, size) : ::pwrite64(fd, from, size, at);
@@ -54,7 +55,7 @@ bool file_overlay::has(off64_t at, std::size_t size) {
     for (off64_t here = at - at % step; here < at + static_cast<off64_t>(size); here += step) {
         const auto [place, is_new] = pages_.try_emplace(here);
         if (!is_new) continue;
-        // A program cannot see the file's bytes through a stream that it cannot read.
+        // If a stream is not readable, the program cannot see the file's bytes through the stream.
         const bool is_read = is_readable_ && here < first_size_;
         if (is_read && !read_page(fd_, place->second.data(), page_size, here)) {
             pages_.erase(place);
@@ -125,7 +126,7 @@ void file_overlay::undo_to(std::size_t count) noexcept {
 bool file_overlay::apply(int fd) noexcept {
     bool is_whole = true;
     struct stat now;
-    // Bytes that other writers have appended meanwhile come before those that are appended now.
+    // Other writers may have appended bytes meanwhile. Their bytes come before those that are appended now.
     if (appends_ && !writes_.empty() && position_ > first_size_ && ::fstat(fd, &now) == 0)
         position_ += std::max<off64_t>(now.st_size - first_size_, 0);
     for (const written& w : writes_) {

@@ -1,14 +1,15 @@
-// Output that a transaction has moved out of a stream's buffer, and that must not reach the file before the commit.
+// Output that a transaction has moved out of a stream's buffer, because the output must not reach the file before the
+// commit.
 //
-// The overlay stands for the file from the first such output to the end of the transaction. The overlay has its own
-// position and size. The overlay keeps the pages that the program writes in memory, and reads other bytes from the
-// file. The kernel's position in the file does not move meanwhile.
+// The overlay replaces the file from the first such output to the end of the transaction. The overlay has its own
+// position and size. Pages that the program writes are in memory; all other bytes are read from the file. The kernel's
+// position in the file does not move meanwhile.
 //
 // Invariants
 //   OVL1  each page in `pages_` holds the file's bytes at the time when the page was read, changed by `writes_` in
 //         order
 //   OVL2  `writes_` holds the undo data of each write: undo_to(n) restores bytes and size after the first n writes
-//   OVL3  apply writes only ranges that the program has written, so other writers' bytes beside them stay
+//   OVL3  apply writes only ranges that the program has written, so bytes of other writers next to them do not change
 #pragma once
 
 #include <sys/stat.h>
@@ -24,9 +25,9 @@ namespace tutti::libc {
 
 class file_overlay {
 public:
-    /// Returns an overlay of the file of `fd`, where the program is at `position`. `appends`: the stream writes at the
-    /// file's end. Returns null if the file is not regular, if the descriptor and the stream differ in whether they
-    /// append, or if memory ran out.
+    /// Returns an overlay of the file of `fd`; the program is at `position`. If `appends`, the stream writes at the
+    /// file's end. Returns null if the file is not regular, if only one of descriptor and stream appends, or if memory
+    /// ran out.
     [[nodiscard]] static file_overlay* of(int fd, bool appends, off64_t position) noexcept;
 
     [[nodiscard]] bool stands_for(const struct stat& about) const noexcept {
@@ -37,14 +38,15 @@ public:
     void seek(off64_t position) noexcept { position_ = position; }
     [[nodiscard]] std::size_t count_writes() const noexcept { return writes_.size(); }
 
-    /// Like read(2). O(size + pages).
+    /// Reads like read(2). O(size + pages).
     [[nodiscard]] ssize_t read(char* to, std::size_t size) noexcept;
-    /// Writes all bytes or none. Returns false if memory ran out or the file could not be read there. O(size + pages).
+    /// Writes all bytes, or no byte if it fails. Returns false if memory ran out or the file could not be read there.
+    /// O(size + pages).
     [[nodiscard]] bool write(const char* from, std::size_t size) noexcept;
-    /// Undoes all writes except the first `count`. The position stays.
+    /// Undoes all writes except the first `count`. Does not change the position.
     void undo_to(std::size_t count) noexcept;
-    /// Writes the overlay to `fd`, the file's descriptor at the commit, and moves the kernel's position to the
-    /// program's. Returns false and sets errno if a part could not be written.
+    /// Writes the overlay to `fd`, the file's descriptor at the commit. Moves the kernel's position to the program's.
+    /// Returns false and sets errno if a part could not be written.
     [[nodiscard]] bool apply(int fd) noexcept;
 
 private:
@@ -68,10 +70,11 @@ private:
           position_{position},
           size_{about.st_size} {}
 
-    /// Ensures that the pages of that range are in memory, and reads missing ones. Returns false and sets errno if the
-    /// file could not be read. May throw std::bad_alloc.
+    /// Reads the pages of that range that are not yet in memory. Returns false and sets errno if the file could not be
+    /// read. May throw std::bad_alloc.
     [[nodiscard]] bool has(off64_t at, std::size_t size);
-    /// Calls f(bytes of a page, count, offset from `at`), with null for a page that is not in memory.
+    /// Calls f(bytes of a page, count, offset from `at`) for each page. The first argument is null if the page is not
+    /// in memory.
     template <class F>
     void for_each_part(off64_t at, std::size_t size, F f) noexcept;
 

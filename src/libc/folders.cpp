@@ -1,10 +1,10 @@
-// Open folders. A folder that a transaction opens exists at once, and a roll-back closes it. A roll-back undoes reading
-// by a seek. A folder that the transaction closes is closed by the commit.
+// Folders that a transaction opens, reads and closes. A folder that a transaction opens exists at once, and a roll-back
+// closes it. A roll-back undoes reading by a seek. If the transaction closes a folder, the commit closes it.
 //
-// readdir of glibc returns a pointer into a buffer, which the next call changes without barriers. So blocks get a copy,
-// one for each folder, that is written through barriers. The copy is found by the address of the DIR. When glibc reuses
-// this address for another folder, the copy is reused, too. So there are never more copies than folders that were open
-// at a time.
+// glibc's readdir returns a pointer into a buffer, which the next call changes without barriers. So blocks get a copy
+// of the entry that is written through barriers. Each folder has one copy, which is found by the address of the DIR.
+// When glibc reuses this address for another folder, the copy is reused, too. So there are never more copies than
+// folders that were open at the same time.
 #include <dirent.h>
 
 #include <mutex>
@@ -18,7 +18,7 @@
 namespace tutti::libc {
 namespace {
 
-constexpr char folders = 0;  // identifies the locks of folders
+constexpr char folders = 0;  // its address identifies the locks of folders
 
 struct close_folder {
     DIR* folder;
@@ -30,12 +30,12 @@ struct restore_folder_position {
     void operator()() const noexcept { ::seekdir(folder, position); }
 };
 
-/// Acquires the lock of the folder until the end of the transaction. Returns false if there is no memory for it.
+/// Acquires the lock of the folder until the end of the transaction. Returns false if there is no memory for the lock.
 [[nodiscard]] bool lock_folder(tx& t, DIR* folder) {
     return hold_until_end(t, {.of = &folders, .key = reinterpret_cast<std::uint64_t>(folder)});
 }
 
-/// Locks the folder, and makes a roll-back restore its position.
+/// Locks the folder, and makes a roll-back restore the position in it.
 [[nodiscard]] bool save_position(tx& t, DIR* folder) {
     auto* const undo = lock_folder(t, folder) ? prepare_undo<restore_folder_position>(t) : nullptr;
     if (undo == nullptr) return false;
@@ -43,10 +43,10 @@ struct restore_folder_position {
     return true;
 }
 
-/// Returns null and sets errno to ENOMEM if there is no memory for a copy.
+/// Returns the copy for a folder. If there is no memory for a copy, returns null and sets errno to ENOMEM.
 dirent* copy_of_entry(DIR* folder) noexcept {
     static std::mutex mutex;
-    // Never destroyed, because blocks may run in destructors at the program's end.
+    // The copies are never destroyed, because blocks may run in destructors at the program's end.
     static auto* const copies = new std::unordered_map<DIR*, dirent>;
     try {
         const std::lock_guard lock{mutex};

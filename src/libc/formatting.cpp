@@ -24,7 +24,8 @@ union text_of_format::value {
     const void* p;
 };
 
-/// One specification, "%...", with the numbers of the arguments that it takes, from 0; -1 for an absent argument.
+/// One specification, "%...", with the numbers of the arguments that it uses, from 0. The number is -1 if the argument
+/// is absent.
 struct text_of_format::conversion {
     char flags[8]{};
     int width_from = -1;
@@ -39,7 +40,7 @@ struct text_of_format::conversion {
 
 namespace {
 
-/// Parses the number at `at` and moves after it. Returns 0 without a number, and INT_MAX for a larger one.
+/// Parses the number at `at` and moves `at` after it. Returns 0 if there is no number, and INT_MAX for a larger number.
 int number(const char*& at) noexcept {
     int n = 0;
     while (*at >= '0' && *at <= '9') {
@@ -49,7 +50,7 @@ int number(const char*& at) noexcept {
     return n;
 }
 
-/// Parses "12$" and moves after it. Returns the number of the argument, from 0, or -1 if there is no "$".
+/// Parses "12$" and moves `at` after it. Returns the number of the argument, from 0, or -1 if there is no "$".
 int position(const char*& at) noexcept {
     const char* behind = at;
     const int n = number(behind);
@@ -58,8 +59,8 @@ int position(const char*& at) noexcept {
     return n - 1;
 }
 
-/// Returns true if a conversion has an argument. Conversions without one: "%%", "%m", and those that glibc does not
-/// know, which it prints.
+/// Returns true if a conversion has an argument. The conversions without an argument are "%%", "%m", and conversions
+/// that glibc does not know, which it prints unchanged.
 bool takes_one(char letter) noexcept {
     // Supported since glibc 2.35.
     static const bool knows_binary = ::parse_printf_format("%b", 0, nullptr) == 1;
@@ -111,9 +112,9 @@ bool text_of_format::print_as(const char* spec, T printed) {
 bool text_of_format::print_string(const char* spec, const conversion& c, const void* string) {
     if (string == nullptr) return print_as(spec, string);
     const std::size_t limit = c.precision >= 0 ? static_cast<std::size_t>(c.precision) : SIZE_MAX;
-    if (c.letter == 'S' || c.length[0] == 'l') {  // glibc reports narrow characters here
+    if (c.letter == 'S' || c.length[0] == 'l') {  // glibc reports narrow characters for such a conversion
         const auto* const wide = static_cast<const wchar_t*>(string);
-        const std::size_t n = length(t_, wide, limit);  // each character makes at least one byte
+        const std::size_t n = length(t_, wide, limit);  // because each character makes at least one byte
         const private_array<wchar_t> copy{t_, n + 1};
         if (copy.at == nullptr) return false;
         copy_in(t_, copy.at, wide, n * sizeof(wchar_t));
@@ -138,7 +139,7 @@ void text_of_format::store_count(const conversion& c, void* to) {
     else write(t_, static_cast<long*>(to), n);
 }
 
-/// Lets glibc format the conversion, with the values of `*` written out.
+/// Makes glibc format the conversion. The values of `*` are written into the conversion first.
 bool text_of_format::print(const conversion& c, const value* values, int error) {
     conversion now = c;
     if (c.width_from >= 0) now.width = values[c.width_from].i;

@@ -1,4 +1,5 @@
-// printf's formats in a transaction: the arguments are read through barriers, and the resulting text is private.
+// printf's formats in a transaction. The arguments are read through barriers, and the resulting text is in private
+// memory.
 #pragma once
 
 #include <cstdarg>
@@ -8,18 +9,18 @@
 
 namespace tutti::libc {
 
-/// The text that a format produces. glibc formats one conversion at a time, from private copies of the strings.
+/// The text that a format produces. glibc formats one conversion after the other, from private copies of the strings.
 class text_of_format {
 public:
     explicit text_of_format(tx& t) noexcept : t_{t} {}
     text_of_format(const text_of_format&) = delete;
     text_of_format& operator=(const text_of_format&) = delete;
 
-    /// Formats the arguments. Returns false and sets errno if the text is too long, there is no memory, or glibc
-    /// refuses a conversion. The text then ends before that conversion.
+    /// Formats the arguments. Returns false and sets errno if the text is too long, memory runs out, or glibc rejects a
+    /// conversion. The text then ends before that conversion.
     [[nodiscard]] bool format(const char* format, va_list arguments);
 
-    /// Returns the text, which is not terminated by a 0.
+    /// Returns the text, which has no terminating 0.
     [[nodiscard]] const char* begin() const noexcept { return text_; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
 

@@ -1,28 +1,28 @@
-// Local statics that a block initialises. The clones here are those of the C++ ABI's __cxa_guard_acquire, release and
-// abort. Further clones are those of the load that checks whether a static is initialised, and of the registration of
-// its destructor.
+// Local statics that a block initialises. This file defines the clones of the C++ ABI's __cxa_guard_acquire, release
+// and abort. It also defines clones of two other functions: the load that checks whether a static is initialised, and
+// the registration of its destructor.
 //
-// A block that initialises a static acquires the real guard. So every other thread waits or takes another way, as it
-// does for any initialising thread. The block writes the object through barriers. The transaction's end also ends the
-// guard:
+// A block that initialises a static acquires the real guard. So every other thread waits, or behaves otherwise as it
+// does when another thread initialises the static. The block writes the object through barriers. The end of the
+// transaction also decides the state of the guard:
 //
 //   the block          the guard's bytes          what a thread outside of the block sees
 //   has acquired it    pending                    an initialisation in progress
-//   has released it    pending, until it commits  the same: the object may still be rolled back
+//   has released it    pending, until it commits  the same, because the object may still be rolled back
 //   commits            done                       an initialised object
 //   is rolled back     free                       an uninitialised static
-//   has aborted it     pending, until it commits  as before: the undo log still has entries for the object's bytes
+//   has aborted it     pending, until it commits  the same, because the undo log still has entries for the object
 //
-// A roll-back restores memory before it runs owned_resource::undo. So when the guard is free again, the object has its
-// bytes from before the block, and the next thread starts from there.
+// A roll-back restores memory before it runs owned_resource::undo. So when the guard is free again, the object has the
+// bytes that it had before the block, and the next thread initialises it from that state.
 //
-// A block never sleeps for a guard while other threads may wait for the block: it restarts after some milliseconds.
+// A block never sleeps for a guard while other threads may wait for the block, but restarts after some milliseconds.
 // Only a block that must commit waits in libstdc++'s own function.
 //
-// The thread whose block has released a guard may find the guard still pending. This happens in code without barriers:
-// in a commit action, in a function marked as pure, after a switch to irrevocability. libstdc++ would then make the
-// thread wait for itself. So this library interposes libstdc++'s __cxa_guard_acquire and tells such a thread that the
-// object is initialised.
+// A thread whose block has released a guard may find that guard still pending. This happens if the thread runs code
+// without barriers: in a commit action, in a function marked as pure, or after a switch to irrevocability. libstdc++
+// would then make the thread wait for itself. So this library interposes libstdc++'s __cxa_guard_acquire, which reports
+// to such a thread that the object is initialised.
 #include <cxxabi.h>
 #include <dlfcn.h>
 
@@ -61,8 +61,8 @@ struct held_guard final : core::owned_resource {
     context_state& context;
     held_guard* older = nullptr;
     phase current_phase = phase::initialising;
-    bool armed = false;      ///< false: another thread was faster, or the block left the frame while it waited
-    bool has_newer = false;  ///< a newer object of the same guard decides how it ends
+    bool armed = false;      ///< false if another thread was faster, or if the block left the frame while it waited
+    bool has_newer = false;  ///< a newer object for the same guard decides the guard's state at the end
 
 private:
     void unlink() noexcept;
@@ -75,11 +75,12 @@ constexpr int done_bit = 1, pending_bit = 1 << 8;
 int* word_of(guard* g) noexcept { return reinterpret_cast<int*>(g); }
 
 bool is_initialised(guard* g) noexcept {
-    // Pairs with the release in __cxa_guard_release.
+    // Partner: the release in __cxa_guard_release.
     return (__atomic_load_n(word_of(g), __ATOMIC_ACQUIRE) & done_bit) != 0;
 }
 
-/// Acquires a free guard, as libstdc++'s function does first. Returns false if the guard is done or pending.
+/// Acquires a free guard, as the first step of libstdc++'s function does. Returns false if the guard is done or
+/// pending.
 bool try_acquire(guard* g) noexcept {
     int expected = 0;
     return __atomic_compare_exchange_n(word_of(g), &expected, pending_bit, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
@@ -99,8 +100,8 @@ int acquire_outside(guard* g) {
     return f(g);
 }
 
-/// Tests the layout on a guard of its own. The bits above depend on the implementation, and a sanitizer uses other
-/// ones.
+/// Tests the layout of guards with a guard of its own. The bits above depend on the implementation, and a sanitizer
+/// uses other bits.
 bool try_layout() {
     guard probe{};
     if (acquire_outside(&probe) != 1 || *word_of(&probe) != pending_bit) return false;
@@ -132,10 +133,10 @@ held_guard* find_held_guard(const guard* g) noexcept {
     return s != nullptr ? find(*s, g) : nullptr;
 }
 
-/// Registers the action that ends the guard, before the guard is acquired, because registering may leave the frame.
-/// Returns null if there is no memory for it.
+/// Registers the action that ends the guard. This happens before the guard is acquired, because registering may leave
+/// the frame. Returns null if there is no memory for the action.
 held_guard* prepare(descriptor& d, context_state& s, guard* g) {
-    if (!d.healthy()) static_cast<void>(api::attempt_continues(d));  // leaves the frame if a signal is due
+    if (!d.healthy()) static_cast<void>(api::attempt_continues(d));  // leaves the frame if a signal is pending
     try {
         d.deferred_log.reserve_one();
     } catch (const std::bad_alloc&) {
@@ -147,7 +148,7 @@ held_guard* prepare(descriptor& d, context_state& s, guard* g) {
 }
 
 /// Returns true if the block has acquired the guard, and false if the object is initialised. Restarts the block if
-/// neither happens for a while.
+/// neither happens within some time.
 bool acquire_or_restart(tx& t, guard* g) {
     constexpr int spins = 200, sleeps = 50;
     for (int i = 0; i != spins; ++i) {
@@ -195,8 +196,8 @@ void held_guard::unlink() noexcept {
 void held_guard::release() noexcept {
     if (armed) {
         unlink();
-        // A guard that is still initialising belongs to a block that continues without barriers and ends the guard
-        // directly.
+        // If a guard is still initialising here, it belongs to a block that continues without barriers, and that block
+        // ends the guard directly.
         if (!has_newer && current_phase == phase::done) __cxxabiv1::__cxa_guard_release(at);
         if (!has_newer && current_phase == phase::aborted) __cxxabiv1::__cxa_guard_abort(at);
     }
@@ -219,7 +220,7 @@ namespace {
 using tutti::libc::guard;
 using tutti::libc::held_guard;
 
-/// Ends the guard within a block of the calling thread. Returns false if the thread's blocks do not hold the guard.
+/// Ends the guard if a block of the calling thread holds it. Otherwise returns false.
 bool end_within(guard* g, held_guard::phase how) noexcept {
     held_guard* const held = tutti::libc::find_held_guard(g);
     if (held == nullptr) return false;
@@ -257,7 +258,7 @@ int tutti_guard_acquire(guard* g) {
     return tutti::libc::acquire_outside(g);
 }
 
-/// GCC checks by this load whether a static is initialised.
+/// By this load, GCC's code checks whether a static is initialised.
 TUTTI_EXPORT unsigned char tutti_clone_of_atomic_load_1(const volatile void* from,
                                                                int order) __asm__("_ZGTt15__atomic_load_1");
 unsigned char tutti_clone_of_atomic_load_1(const volatile void* from, int) {
@@ -266,7 +267,7 @@ unsigned char tutti_clone_of_atomic_load_1(const volatile void* from, int) {
     return __atomic_load_n(byte, __ATOMIC_SEQ_CST);
 }
 
-// The registration waits for the commit, because the exit must not destroy an object whose construction was rolled
+// The registration is deferred to the commit, because the exit must not destroy an object whose construction was rolled
 // back.
 int __cxa_atexit(void (*)(void*), void*, void*) noexcept;
 

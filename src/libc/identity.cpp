@@ -1,5 +1,5 @@
-// Queries about a process and its threads, whose answers go to the program's memory. Also values of threads, which a
-// roll-back restores.
+// Queries about a process and its threads, which store their answers in the program's memory. Also values of threads
+// that a roll-back restores.
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/random.h>
@@ -21,7 +21,7 @@
 namespace tutti::libc {
 namespace {
 
-/// Calls `ask(private answer)` and copies the answer to the program's memory, unless the result is an error.
+/// Calls `ask(private answer)`. Unless the result is an error, copies the answer to the program's memory.
 template <class Answer, class Ask>
 auto copy_result(tx& t, Answer* to, Ask ask) {
     Answer answer{};
@@ -32,7 +32,7 @@ auto copy_result(tx& t, Answer* to, Ask ask) {
     return result;
 }
 
-/// Calls `ask(private bytes, size)` with at most `most` bytes. `made(result)` is how many of these bytes are the
+/// Calls `ask(private bytes, size)`, where size is at most `most`. `made(result)` returns how many of the bytes are the
 /// answer.
 template <class Ask, class Made>
 auto copy_text_result(tx& t, void* to, std::size_t size, std::size_t most, Ask ask, Made made)
@@ -157,7 +157,7 @@ int pthread_key_create(tx& t, pthread_key_t* key, void (*destroy)(void*)) {
     return 0;
 }
 int pthread_key_delete(tx& t, pthread_key_t key) {
-    // glibc refuses an unknown key.
+    // glibc rejects an unknown key.
     const int result = ::pthread_setspecific(key, ::pthread_getspecific(key));
     if (result != 0) return result;
     return defer(t, detail::handler_point::at_commit, delete_key{key}) ? 0 : ENOMEM;

@@ -1,5 +1,5 @@
-// Input from streams. After a roll-back, a regular file can be read again. Input from a pipe or a terminal cannot, so
-// there a call that finds the buffer empty makes the transaction irrevocable first.
+// Input from streams. After a roll-back, a regular file can be read again, but a pipe or a terminal cannot. So a call
+// that reads from a pipe or a terminal and finds the buffer empty first makes the transaction irrevocable.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace tutti::libc {
 namespace {
 
-/// Locks a stream that the transaction does not own, to read it in one piece into private memory.
+/// Locks a stream that the transaction does not own, to read a part of it without interruption into private memory.
 class locked {
 public:
     explicit locked(FILE* f) noexcept : f_{f} { ::flockfile(f_); }
@@ -23,7 +23,8 @@ private:
     FILE* f_;
 };
 
-/// Reads up to `size` bytes, and not beyond `last` if that is a character. `n` is the number of bytes read.
+/// Reads up to `size` bytes. If `last` is a character, stops after the first one in the input. Sets `n` to the number
+/// of bytes read.
 bool read_until(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
     n = 0;
     file from{t, f};
@@ -40,7 +41,7 @@ bool read_until(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_
     return true;
 }
 
-/// Does the same for a stream that the transaction does not own; this is irrevocable.
+/// Does the same for a stream that the transaction does not own. The call must be irrevocable.
 bool read_irrevocably_until(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
     n = 0;
     char part[512];
@@ -64,7 +65,7 @@ bool read_irrevocably_until(tx& t, FILE* f, char* to, std::size_t size, int last
 
 bool is_owned(tx& t, FILE* f) { return is_latest_owned(t, f) || file{t, f}.is_owned(); }
 
-/// Returns false if the end of the file or an error came before `last` and before `size` bytes.
+/// Returns false if the end of the file or an error occurs before `last` is found and before `size` bytes are read.
 bool get(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
     return is_owned(t, f) ? read_until(t, f, to, size, last, n) : read_irrevocably_until(t, f, to, size, last, n);
 }
@@ -96,7 +97,7 @@ char* fgets(tx& t, char* to, int size, FILE* f) {
     if (size > 1 && is_owned(t, f)) {
         char line[512];
         n = std::min({static_cast<std::size_t>(size) - 1, available_at_once(f), sizeof line - 1});
-        // A stream that has read nothing yet has no buffer.
+        // If nothing has been read from a stream, it has no buffer yet.
         const void* const end = n != 0 ? std::memchr(f->_IO_read_ptr, '\n', n) : nullptr;
         if (end != nullptr) n = static_cast<std::size_t>(static_cast<const char*>(end) - f->_IO_read_ptr) + 1;
         if (end != nullptr || n == static_cast<std::size_t>(size) - 1) {
@@ -109,7 +110,7 @@ char* fgets(tx& t, char* to, int size, FILE* f) {
     }
     const bool complete = get(t, f, to, static_cast<std::size_t>(size) - 1, '\n', n);
     if (n == 0 && (!complete || size == 0)) return nullptr;
-    // As in glibc: fails on an error of this call, except if the file has no more bytes for the moment.
+    // As in glibc, fails if an error occurs in this call, unless the file only has no more bytes for the moment.
     if (!complete && libc::feof(t, f) == 0 && errno != EAGAIN) return nullptr;
     write(t, to + n, '\0');
     return to;
@@ -137,7 +138,7 @@ ssize_t getdelim(tx& t, char** line, std::size_t* room, int delimiter, FILE* f) 
         errno = EINVAL;
         return -1;
     }
-    if (libc::ferror(t, f) != 0) return -1;  // as in glibc, also after an error of an earlier call
+    if (libc::ferror(t, f) != 0) return -1;  // as in glibc, fails also after an error of an earlier call
     char* to = read(t, line);
     std::size_t has = to != nullptr ? read(t, room) : 0;
     std::size_t n = 0;

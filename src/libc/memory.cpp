@@ -33,17 +33,17 @@ void copy_out(tx& t, void* to, const void* from, std::size_t size) {
 std::size_t copy_string(tx& t, char* to, std::size_t room, const char* from, bool& whole) {
     std::size_t n = 0;
     whole = false;
-#if !defined(TUTTI_SANITIZED)  // sanitizers report reads after the end of an object
+#if !defined(TUTTI_SANITIZED)  // because sanitizers report reads after the end of an object
     constexpr std::uint64_t ones = 0x0101010101010101U;
     constexpr std::uint64_t tops = ones << 7;
     while (room - n >= sizeof(std::uint64_t)) {
         const auto at = reinterpret_cast<std::uintptr_t>(from + n);
         const unsigned before = at % sizeof(std::uint64_t);
-        // The bytes of an aligned word from `at` on, shifted to the lowest bytes. The bytes are in one page.
+        // Returns the bytes of an aligned word from `at` on, shifted to the lowest bytes. The bytes are in one page.
         const std::uint64_t loaded = load_word(t, reinterpret_cast<const std::uint64_t*>(at - before)) >> (8 * before);
         const unsigned bytes = sizeof(std::uint64_t) - before;
         std::memcpy(to + n, &loaded, sizeof loaded);
-        // The lowest top bit that is set belongs to the first byte that is 0.
+        // The lowest top bit that is set in the result belongs to the first byte that is 0.
         const std::uint64_t zeros = (loaded - ones) & ~loaded & tops;
         const unsigned length = zeros != 0 ? static_cast<unsigned>(__builtin_ctzll(zeros)) / 8 : 8;
         n += std::min(length, bytes);
@@ -91,7 +91,7 @@ void* private_memory(tx& t, std::size_t size) noexcept {
     try {
         api::record_free(d, memory, free_memory_later);  // from now on a commit frees the memory, too
     } catch (const std::bad_alloc&) {
-        errno = ENOMEM;  // a commit leaks the memory
+        errno = ENOMEM;  // the memory is leaked if the transaction commits
         return nullptr;
     }
     return memory;

@@ -1,4 +1,4 @@
-// The program's memory, as the bodies of this folder see it: private copies of it, and cursors over strings.
+// Access to the program's memory for the bodies in this folder: private copies of the memory, and cursors over strings.
 //
 // All memory that a program passes by pointer may be shared with other transactions, so it is read and written through
 // barriers. Between two barriers, the bodies work on private memory: a local array, or private_memory().
@@ -43,7 +43,8 @@ void copy_in(tx& t, void* to, const void* from, std::size_t size);
 /// Copies to the program's memory. `from` is private.
 void copy_out(tx& t, void* to, const void* from, std::size_t size);
 /// Copies the characters of a string without its terminating 0, at most `room` of them, and returns their number. May
-/// overwrite the room after them. `whole`: the terminating 0 was found, and fits. `to` is private.
+/// overwrite the memory in `room` after the characters. Sets `whole` to true if the terminating 0 was found and fits.
+/// `to` is private.
 std::size_t copy_string(tx& t, char* to, std::size_t room, const char* from, bool& whole);
 /// Copies within the program's memory. The areas do not overlap, or `to` is below `from`.
 void copy_over(tx& t, void* to, const void* from, std::size_t size);
@@ -59,10 +60,11 @@ void write(tx& t, T* to, const T& value) {
     copy_out(t, static_cast<void*>(to), static_cast<const void*>(&value), sizeof value);
 }
 
-/// Allocates memory that lives until the outermost block ends. Returns null and sets errno to ENOMEM if there is none.
+/// Allocates memory that lives until the outermost block ends. If memory runs out, returns null and sets errno to
+/// ENOMEM.
 void* private_memory(tx& t, std::size_t size) noexcept;
 
-/// A private array, on the caller's stack if it is small. If memory ran out, `at` is null and errno is ENOMEM.
+/// A private array. A small array is on the caller's stack. If memory ran out, `at` is null and errno is ENOMEM.
 template <class T, std::size_t Small = 512 / sizeof(T)>
 struct private_array {
     private_array(tx& t, std::size_t count) noexcept
@@ -76,8 +78,8 @@ struct private_array {
     T* at;
 };
 
-/// Reads the characters of a string one after the other, a word of memory at a time. An aligned word is within one
-/// page, so a whole word can be read if one of its bytes can.
+/// Reads the characters of a string one after the other. Reads the memory in whole words: an aligned word is within one
+/// page, so the word is readable if one of its bytes is.
 template <class C>
 class cursor {
 public:
@@ -86,7 +88,7 @@ public:
     /// Returns the current character.
     C peek() {
 #if defined(TUTTI_SANITIZED)
-        return read(t_, at_);  // a sanitizer reports reads after the end of an object
+        return read(t_, at_);  // because a sanitizer reports reads after the end of an object
 #else
         const auto here = reinterpret_cast<std::uintptr_t>(at_);
         if (here % sizeof(C) != 0) return read(t_, at_);
@@ -121,7 +123,7 @@ private:
 #endif
 };
 
-/// Returns the length of a string. Reads at most `limit` characters.
+/// Returns the length of a string, or `limit` if the string is longer.
 template <class C>
 std::size_t length(tx& t, const C* of, std::size_t limit = static_cast<std::size_t>(-1)) {
     cursor c{t, of};
@@ -130,8 +132,8 @@ std::size_t length(tx& t, const C* of, std::size_t limit = static_cast<std::size
     return n;
 }
 
-/// Returns a private copy of a string, with its terminating 0. Returns null and sets errno to ENOMEM if there is no
-/// memory. REQUIRES: `room` outlives the use of the result.
+/// Returns a private copy of a string, with its terminating 0. If memory runs out, returns null and sets errno to
+/// ENOMEM. REQUIRES: `room` lives longer than the use of the result.
 template <class C, std::size_t Room>
 const C* private_string(tx& t, const C* of, C (&room)[Room], std::size_t& size) {
     if constexpr (sizeof(C) == 1) {
@@ -152,7 +154,8 @@ const C* private_string(tx& t, const C* of, C (&room)[Room], std::size_t& size) 
     return copy;
 }
 
-/// Does the same for a path. Returns null and sets errno to EFAULT for a null path, as system calls do.
+/// Returns a private copy of a path in the same way. For a null path, returns null and sets errno to EFAULT, as system
+/// calls do.
 template <std::size_t Room>
 const char* private_path(tx& t, const char* of, char (&room)[Room], std::size_t& size) {
     if (of != nullptr) return private_string(t, of, room, size);

@@ -1,8 +1,8 @@
-// Multibyte and wide characters. glibc converts private copies of exactly the bytes that it may read.
+// Converts between multibyte and wide characters. glibc works on private copies of exactly the bytes that it may read.
 //
-// A conversion without a state of the program uses a hidden state in glibc, which cannot be restored. In this case
-// mbrtowc and its like make the transaction irrevocable. mbtowc, mblen and wctomb convert whole characters, so here
-// each call begins in the initial state.
+// If a program passes no state, the conversion uses a hidden state in glibc, which cannot be restored. In this case
+// mbrtowc and similar functions make the transaction irrevocable. mbtowc, mblen and wctomb convert whole characters, so
+// here each call of them begins in the initial state.
 #include <stdlib.h>
 #include <uchar.h>
 #include <wchar.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr const char* hidden_state = "a conversion whose state is hidden in the C library";
 constexpr const char* local_state = "give it a state of your own";
 
-/// The bytes of a character: at most `limit`, and none after a zero.
+/// A private copy of a character's bytes: at most `limit` bytes, and none after a zero.
 struct bytes_of_character {
     char text[MB_LEN_MAX + 1];
     std::size_t size = 0;
@@ -78,14 +78,15 @@ std::size_t length_converted(const wchar_t* from, std::size_t size, mbstate_t st
     return ::wcsnrtombs(nullptr, &from, size, 0, &state);
 }
 
-/// Converts whole strings. `convert(to, from, limit, count, state)` works like mbsnrtowcs; `limit` bounds the
-/// characters read.
+/// Converts whole strings. `convert(to, from, limit, count, state)` works like mbsnrtowcs. `limit` is the maximum
+/// number of characters that are read.
 template <class To, class From, class Convert>
 std::size_t string(tx& t, To* to, const From** from, std::size_t limit, std::size_t count, mbstate_t* state,
                    Convert convert) {
     if (state == nullptr) become_irrevocable(t, hidden_state, local_state);
     const From* const begin = load_pointer(t, from);
-    // Reads only as much input as fits into `to`: a wide character has at least one byte and at most MB_CUR_MAX.
+    // Reads only as much input as fits into `to`, because a wide character has at least one byte and at most
+    // MB_CUR_MAX.
     if (to != nullptr) limit = std::min(limit, count > SIZE_MAX / MB_LEN_MAX ? SIZE_MAX : count * MB_LEN_MAX);
     std::size_t size = length(t, begin, limit);
     if (size < limit) ++size;  // includes the terminating 0
@@ -104,7 +105,7 @@ std::size_t string(tx& t, To* to, const From** from, std::size_t limit, std::siz
     const std::size_t n = convert(to != nullptr ? made.at : nullptr, &at, size, room, s);
     const int error = errno;
     if (to != nullptr) {
-        // The characters before an invalid one are stored, too.
+        // As in glibc, the characters before an invalid one are stored, too.
         std::size_t stored = n;
         if (n == static_cast<std::size_t>(-1)) {
             stored = length_converted(text.at, static_cast<std::size_t>(at - text.at), before);
@@ -119,10 +120,10 @@ std::size_t string(tx& t, To* to, const From** from, std::size_t limit, std::siz
     return n;
 }
 
-/// Does the same from the initial state, and does not report how far it came.
+/// Converts a string from the initial state, and does not return where the conversion has stopped.
 template <class To, class From, class Convert>
 std::size_t whole_string(tx& t, To* to, const From* from, std::size_t count, Convert convert) {
-    // Both are memory of the transaction, because functions that use barriers get pointers to them.
+    // Position and state are in memory of the transaction, because functions that use barriers get pointers to them.
     struct place {
         const From* at;
         mbstate_t state;
@@ -136,7 +137,7 @@ std::size_t whole_string(tx& t, To* to, const From* from, std::size_t count, Con
 
 int whole(std::size_t result) noexcept { return result > static_cast<std::size_t>(-3) ? -1 : static_cast<int>(result); }
 
-// These are separate functions because glibc leaves a different state with a limit than without.
+// The variants with and without a limit are separate functions, because glibc leaves a different state in each.
 std::size_t to_wide(wchar_t* to, const char** from, std::size_t, std::size_t count, mbstate_t* state) noexcept {
     return ::mbsrtowcs(to, from, count, state);
 }
@@ -165,7 +166,7 @@ std::size_t c16rtomb(tx& t, char* to, char16_t wide, mbstate_t* state) { return 
 std::size_t c32rtomb(tx& t, char* to, char32_t wide, mbstate_t* state) { return bytes(t, to, wide, state, ::c32rtomb); }
 
 int mbtowc(tx& t, wchar_t* to, const char* from, std::size_t limit) {
-    if (from == nullptr) return 0;  // the encodings of glibc's locales have no shift states
+    if (from == nullptr) return 0;  // there is no shift state, because the encodings of glibc's locales have none
     const bytes_of_character bytes{t, from, limit};
     mbstate_t state{};
     wchar_t wide = 0;

@@ -1,4 +1,4 @@
-// Numbers from strings: glibc converts a private copy of exactly the characters that it would read.
+// Converts strings to numbers. glibc works on a private copy of exactly the characters that it would read.
 #include <langinfo.h>
 #include <wchar.h>
 
@@ -20,7 +20,7 @@ std::wint_t code(wchar_t c) noexcept { return static_cast<std::wint_t>(c); }
 bool is_space(char c) noexcept { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 bool is_space(wchar_t c) noexcept { return std::iswspace(code(c)) != 0; }
 
-/// Returns the value of a letter or a digit. For other characters it returns a value larger than every base.
+/// Returns the value of a letter or a digit. For other characters, returns a value that is larger than every base.
 int digit(char c) noexcept {
     if (c >= '0' && c <= '9') return c - '0';
     const auto letter = static_cast<unsigned char>(c);
@@ -34,10 +34,10 @@ int digit(wchar_t c) noexcept {
     return value >= 0 && value < 99 ? static_cast<int>(value) : 99;
 }
 
-/// Implements strtol and its like. Digits beyond the longest number are counted but not copied.
+/// Implements strtol and similar functions. Digits that exceed the longest number are counted but not copied.
 template <class Number, class C>
 Number integer(tx& t, const C* s, C** end, int base, Number (*convert)(const C*, C**, int)) {
-    constexpr std::size_t max_digits = 70;  // of 64 bits, with some reserve
+    constexpr std::size_t max_digits = 70;  // number of digits for 64 bits, with some reserve
     C copy[max_digits + 4];
     C* out = copy;
     if (base < 0 || base == 1 || base > 36) {
@@ -67,7 +67,7 @@ Number integer(tx& t, const C* s, C** end, int base, Number (*convert)(const C*,
         const C c = at.next();
         behind = at.at();
         if (significant == 0 && d == 0) {
-            // One leading zero is enough.
+            // One leading zero represents all of them.
             if (out == copy || out[-1] != '0') *out++ = c;
         } else if (significant++ < max_digits) {
             *out++ = c;
@@ -94,13 +94,13 @@ std::size_t point(const wchar_t*& text) noexcept {
     return 1;
 }
 
-/// Finds the extent of a number for strtod and its like.
+/// Determines how many characters belong to a number for strtod and similar functions.
 template <class C>
 class scan_of_real {
 public:
     scan_of_real(tx& t, const C* s) : at_{t, s} {}
 
-    /// Returns the number of characters that glibc reads, except for the last one.
+    /// Returns how many characters glibc reads, not counting the character at which glibc stops.
     std::size_t size(const C* from) {
         while (is_space(at_.peek())) at_.skip();
         if (at_.peek() == '+' || at_.peek() == '-') at_.skip();
@@ -143,7 +143,7 @@ private:
         for (; digit(at_.peek()) < base; at_.skip()) some = true;
         return some;
     }
-    /// Skips and returns the number of characters that match the start of `word`, ignoring case.
+    /// Skips the characters that match the start of `word`, ignoring case. Returns their number.
     std::size_t takes(const char* word) {
         std::size_t n = 0;
         for (; word[n] != 0 && lower() == word[n]; ++n) at_.skip();

@@ -1,5 +1,5 @@
-// open, openat, creat and mkstemp. If the file exists or is newly created, the descriptor is made at once, so its
-// number and the errors are exact.
+// Implements open, openat, creat and mkstemp. If the file exists or is newly created, the descriptor is made at once,
+// so its number and the errors are exact.
 #include "libc/opening.hpp"
 
 #include <sys/sysmacros.h>
@@ -15,7 +15,7 @@
 namespace tutti::libc {
 namespace {
 
-/// Returns true for files whose opening has no side effect, such as /dev/null among the devices.
+/// Returns true if opening the file has no side effect. Among devices, /dev/null is such a file.
 bool is_quiet(const struct stat& about) noexcept {
     constexpr unsigned memory_devices = 1;
     return S_ISREG(about.st_mode) || S_ISDIR(about.st_mode) || S_ISLNK(about.st_mode) ||
@@ -39,7 +39,7 @@ int opened(tx& t, int folder, const char* path, int flags, mode_t mode) {
     return fd;
 }
 
-/// Returns -1 and sets errno to EEXIST if the file exists after all.
+/// Returns -1 and sets errno to EEXIST if another program has created the file meanwhile.
 int created(tx& t, int folder, const char* path, std::size_t size, int flags, mode_t mode) {
     auto* const kept = static_cast<char*>(private_memory(t, size + 1));
     auto* const undo = kept != nullptr ? prepare_undo<close_opened>(t) : nullptr;
@@ -105,7 +105,7 @@ int openat(tx& t, int folder, const char* path, int flags, mode_t mode) {
     int fd = -1;
     if (what == open_effect::creates) {
         fd = created(t, folder, p, size, flags, mode);
-        // The path is a dangling symbolic link, or another process was faster.
+        // Either the path is a dangling symbolic link, or another process has created the file first.
         if (fd < 0 && errno == EEXIST && (flags & O_EXCL) == 0) what = open_effect::final;
     }
     if (what == open_effect::final)

@@ -1,6 +1,6 @@
-// Output to streams. A roll-back removes output that fits into the buffer; glibc writes it to the file when it writes
-// the buffer. A call that would make a system call makes the transaction irrevocable first, so its result and errno are
-// those of the system call.
+// Output to streams. Output that fits into the buffer stays there: a roll-back removes it, and glibc writes it to the
+// file when glibc writes the buffer. If a call would make a system call, it first makes the transaction irrevocable, so
+// the call's result and errno are those of the system call.
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -16,7 +16,7 @@ namespace tutti::libc {
 
 namespace {
 
-/// Returns false if more than a copy is needed.
+/// Returns false if copying to the buffer is not sufficient.
 bool put_at_once(FILE* f, const char* bytes, std::size_t size) noexcept {
     if (size > room_at_once(f)) return false;
     if (size == 0) return true;  // the stream may have no buffer yet
@@ -25,7 +25,7 @@ bool put_at_once(FILE* f, const char* bytes, std::size_t size) noexcept {
     return true;
 }
 
-/// Makes the transaction own the stream. Returns how many bytes can be put into the stream's buffer at once.
+/// Makes the transaction own the stream. Returns how many bytes fit into the stream's buffer without a system call.
 std::size_t room_now(tx& t, FILE* f) { return is_latest_owned(t, f) || file{t, f}.is_owned() ? room_at_once(f) : 0; }
 
 }  // namespace
@@ -96,10 +96,10 @@ int vfprintf(tx& t, FILE* f, const char* format, va_list arguments) {
     const bool complete = text.format(format, arguments);
     if (complete && text.size() == 0) {
         const file to{t, f};
-        return std::fprintf(f, "%s", "");  // a stream may refuse this
+        return std::fprintf(f, "%s", "");  // checks whether the stream accepts output, which may fail
     }
     const int error = errno;
-    const bool printed = put(t, f, text.begin(), text.size()) == text.size();  // even if incomplete, as in glibc
+    const bool printed = put(t, f, text.begin(), text.size()) == text.size();  // also an incomplete text, as in glibc
     if (printed && !complete) errno = error;
     return printed && complete ? static_cast<int>(text.size()) : -1;
 }
@@ -113,7 +113,7 @@ int fflush(tx& t, FILE* f) {
     file of{t, f};
     if (!of.is_owned()) return ::fflush(f);
     if (!of.before_flush()) return EOF;
-    if (of.available() != 0) of.before_moving();  // a seek returns what was read ahead
+    if (of.available() != 0) of.before_moving();  // because a seek gives back bytes that were read ahead
     if (!of.is_detached()) return ::fflush_unlocked(f);
     of.discard_read_ahead();
     return 0;

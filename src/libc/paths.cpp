@@ -1,5 +1,6 @@
-// Files by their names. A call that creates a name runs at once, and a roll-back removes the name. A call that removes
-// a name is irrevocable: the kernel cannot restore a name without a time in which other processes see it missing.
+// Operations on files by name. A call that creates a name runs at once, and a roll-back removes the name. A call that
+// removes a name is irrevocable, because the kernel cannot restore the name without a time in which other processes
+// miss it.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,7 +53,7 @@ struct restore_named_size {
     }
 };
 
-/// Copies a path for the lifetime of the transaction. Returns null and sets errno on failure.
+/// Copies a path to memory that lives as long as the transaction. Returns null and sets errno on failure.
 const char* copy_path(tx& t, const char* s) {
     char nothing[1];
     std::size_t size = 0;
@@ -63,7 +64,7 @@ const char* copy_path(tx& t, const char* s) {
     return kept;
 }
 
-/// Calls `ask` with a private copy of the path. Returns -1 and sets errno if there is none.
+/// Calls `ask` with a private copy of the path. If there is no copy, returns -1 and sets errno.
 template <class Ask>
 auto call_with_path(tx& t, const char* path, Ask ask) -> decltype(ask(path)) {
     char room[512];
@@ -72,10 +73,10 @@ auto call_with_path(tx& t, const char* path, Ask ask) -> decltype(ask(path)) {
     return p != nullptr ? ask(p) : -1;
 }
 
-/// Returns false and sets errno to EBADF if the transaction has closed the folder that the path starts in.
+/// Returns false and sets errno to EBADF if the transaction has closed the folder from which the path starts.
 bool is_usable_for(tx& t, int folder, const char* path) { return *path == '/' || is_usable(t, folder); }
 
-/// Removes a file, if it exists.
+/// Removes a file if it exists.
 template <class Call>
 int remove_name(tx& t, int folder, const char* path, const char* why, Call call) {
     return call_with_path(t, path, [&](const char* p) {
@@ -98,7 +99,7 @@ int create_name(tx& t, int folder, const char* path, Call call) {
     return 0;
 }
 
-/// Copies the result `text` to the program's `to`, as far as there is room. Returns -1 if `size` is negative.
+/// Copies as much of `text` to the program's `to` as fits into `size` characters. Returns -1 if `size` is negative.
 ssize_t copy_out_text(tx& t, char* to, const char* text, ssize_t size) {
     if (size > 0) copy_out(t, to, text, static_cast<std::size_t>(size));
     return size;
@@ -114,7 +115,7 @@ char* copy_out_string(tx& t, char* to, const char* text) {
 /// Restores permissions.
 struct restore_mode {
     int fd;
-    const char* path;  ///< memory of the transaction; null: use the descriptor
+    const char* path;  ///< in memory of the transaction; null: use the descriptor instead
     dev_t device;
     ino_t inode;
     mode_t mode;
@@ -198,7 +199,7 @@ int symlinkat(tx& t, const char* target, int folder, const char* path) {
 int symlink(tx& t, const char* target, const char* path) { return libc::symlinkat(t, target, AT_FDCWD, path); }
 char* mkdtemp(tx& t, char* path) {
     const char* name = nullptr;
-    // glibc replaces the last characters in place.
+    // glibc replaces the last characters of the program's string in place.
     const int result = create_name(
         t, AT_FDCWD, path, [&](const char* p) { return (name = ::mkdtemp(const_cast<char*>(p))) != nullptr ? 0 : -1; });
     return result == 0 ? copy_out_string(t, path, name) : nullptr;
@@ -233,7 +234,8 @@ char* getcwd(tx& t, char* to, std::size_t size) {
         errno = EINVAL;
         return nullptr;
     }
-    // glibc asks the kernel for as much as there is room for. Without a buffer and a size it asks for the whole path.
+    // glibc requests from the kernel as much as fits into the buffer. If the caller passes neither buffer nor size,
+    // glibc requests the whole path.
     if (::getcwd(text, size == 0 ? sizeof text : std::min(size, sizeof text)) == nullptr) return nullptr;
     if (to == nullptr && size != 0 && (to = static_cast<char*>(libc::malloc(t, size))) == nullptr) return nullptr;
     return copy_out_string(t, to, text);
@@ -281,7 +283,8 @@ int renameat2(tx& t, int from_folder, const char* from, int to_folder, const cha
             return 0;
         }
         if (flags != 0) return -1;
-        // The new name exists, or the file system does not support the flag (EINVAL, which has other causes, too).
+        // Either the new name exists, or the file system does not support the flag. The latter error is EINVAL, which
+        // has other causes, too.
         if (errno != EEXIST && errno != EINVAL && errno != ENOSYS) return -1;
     }
     become_irrevocable(t, flags == 0 ? "rename onto a name that exists" : "renameat2 with flags");

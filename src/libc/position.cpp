@@ -1,5 +1,6 @@
-// The position in a file, and the state of a stream. A seek runs at once, so that its result is known, and another seek
-// undoes it (paper 004, figure 3). Output of the block that is not written yet waits for the commit (file_overlay.hpp).
+// The position in a file, and the state of a stream. A seek runs at once, so that its result is known, and a roll-back
+// undoes it by another seek (paper 004, figure 3). Output of the block that is not written yet is deferred to the
+// commit (file_overlay.hpp).
 #include "libc/file.hpp"
 #include "libc/memory.hpp"
 #include "tutti/libc/functions.hpp"
@@ -23,7 +24,7 @@ void rewind(tx& t, FILE* f) {
 
 off_t ftello(tx& t, FILE* f) {
     file of{t, f};
-    // Appended output goes to the end of the file, so glibc seeks there.
+    // glibc seeks to the end of the file, because appended output goes there.
     if (of.is_owned() && of.pending() != 0 && of.appends() && !of.is_detached()) of.before_moving();
     return of.is_detached() ? of.position() : ::ftello(f);
 }

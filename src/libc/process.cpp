@@ -1,4 +1,4 @@
-// The process: its end, sleeping, its locale, its log.
+// Calls about the process: its end, sleeping, its locale, its log.
 #include <syslog.h>
 #include <unistd.h>
 
@@ -63,7 +63,7 @@ void vsyslog(tx& t, int priority, const char* format, va_list arguments) {
     if (kept != nullptr) {
         std::memcpy(kept, text.begin(), text.size());
         kept[text.size()] = 0;
-        // The memory lives until the commit has been published.
+        // This memory is freed only after the commit has been published.
         if (defer(t, detail::handler_point::at_commit, [=] { ::syslog(priority, "%s", kept); })) return;
     }
     become_irrevocable(t, "syslog, without memory to defer it");

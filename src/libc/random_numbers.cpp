@@ -1,10 +1,10 @@
-// Random numbers: a roll-back restores the generator, so a seed leads to the same numbers however often blocks restart.
+// Random numbers. A roll-back restores the generator, so a seed leads to the same numbers however often blocks restart.
 //
 // The drand48 family and rand_r keep their state in plain memory without a lock. This state is treated like memory of
-// the program. random and rand guard their state by a lock that only glibc can take. One transaction at a time uses
-// this state, under an abstract lock. The first use in a block saves the state, and a roll-back of the block restores
-// it with initstate and setstate. A thread that calls random outside of transactions at that very moment may get a
-// number of another sequence.
+// the program. random and rand guard their state by a lock that only glibc can acquire. Therefore an abstract lock
+// ensures that only one transaction at a time uses this state. The first use in a block saves the state, and a
+// roll-back of the block restores it with initstate and setstate. If another thread calls random outside of
+// transactions at that very moment, it may get a number of another sequence.
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -16,11 +16,11 @@
 
 namespace tutti::libc {
 
-/// The state of random before a block first used it.
+/// The state of random before its first use in a block.
 struct saved_generator {
-    std::size_t index;  ///< in the log of handlers
+    std::size_t index;  ///< index in the log of handlers
     saved_generator* older;
-    char* state;  ///< state in glibc, or the program's state given to initstate
+    char* state;  ///< state inside glibc, or the program's state that was passed to initstate
     std::size_t size;
     char bytes[256];
 };
@@ -29,8 +29,8 @@ namespace {
 
 constexpr char generator = 0;  // identifies the lock
 
-/// While an object lives, random uses another state. The bytes of the real state are then as glibc stores them between
-/// uses.
+/// While an object of this class lives, random uses another state. So the bytes of the real state are as glibc stores
+/// them between uses.
 class other_state_scope {
 public:
     other_state_scope() noexcept : state_{::initstate(1, other_, sizeof other_)} {}
@@ -44,7 +44,7 @@ private:
     char* state_;
 };
 
-/// Returns the size of a state, which its first word encodes (random(3): 8, 32, 64, 128 or 256 bytes).
+/// Returns the size of a state, which is encoded in its first word (random(3): 8, 32, 64, 128 or 256 bytes).
 std::size_t size_of(const char* state) noexcept {
     std::int32_t kind = 0;
     std::memcpy(&kind, state, sizeof kind);
@@ -75,7 +75,7 @@ private:
     saved_generator saved_;
 };
 
-/// To be called before random is used. If there is no memory to save the state, the transaction becomes irrevocable.
+/// Call this before a use of random. If there is no memory to save the state, makes the transaction irrevocable.
 void lock_generator(tx& t) {
     descriptor& d = descriptor::of(t);
     context_state* const s = state_of(d);
@@ -96,7 +96,8 @@ void lock_generator(tx& t) {
     if (!mine) become_irrevocable(t, "random, without memory to save its state");
 }
 
-/// Finds the state of drand48 by a pointer into it that glibc returns. Runs before the program seeds it.
+/// Finds drand48's state through a pointer into the state that glibc returns. Runs before the program can seed the
+/// generator.
 drand48_data* find_data() noexcept {
     unsigned short seed[3] = {0, 0, 0};
     unsigned short* const old = ::seed48(seed);
@@ -111,7 +112,7 @@ drand48_data* const data = [] {
     return found;
 }();
 
-/// Runs `call(data)` on a private copy and writes the copy back.
+/// Runs `call(data)` on a private copy of the state and writes the copy back.
 template <class Call>
 auto with(tx& t, drand48_data* of, Call call) {
     drand48_data copy;
@@ -124,7 +125,7 @@ template <class Call>
 auto with_data(tx& t, Call call) {
     return with(t, data, call);
 }
-/// Does the same with the caller's state.
+/// Does the same with the state that the caller passes.
 template <class Call>
 auto with_state(tx& t, unsigned short* state, Call call) {
     unsigned short copy[3];
@@ -209,7 +210,7 @@ unsigned short* seed48(tx& t, unsigned short* seed) {
 }
 void lcong48(tx& t, unsigned short* parameters) { libc::lcong48_r(t, parameters, data); }
 
-// glibc does not tell the size of what it writes into a state, so these functions are irrevocable.
+// These functions are irrevocable, because glibc does not report how many bytes it writes into a state.
 char* initstate(tx& t, unsigned seed, char* state, std::size_t size) {
     lock_generator(t);
     become_irrevocable(t, "initstate", "srandom starts the sequence of the same state anew");

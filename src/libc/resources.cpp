@@ -1,6 +1,7 @@
-// std::pmr's resources in blocks: new_delete_resource() and monotonic_buffer_resource, whose virtual functions
-// libstdc++ has compiled. Calls of virtual functions find a clone by the function's address, which has no name outside
-// of libstdc++. The addresses are read from the virtual table of a resource, whose layout the C++ ABI defines.
+// std::pmr's resources in blocks: new_delete_resource() and monotonic_buffer_resource, whose virtual functions are
+// compiled into libstdc++. A call of a virtual function finds the clone by the function's address. This address has no
+// name outside of libstdc++, so it is read from the virtual table of a resource. The C++ ABI defines the table's
+// layout.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -38,15 +39,15 @@ void deallocate(resource* self, void* memory, std::size_t size, std::size_t alig
     self->deallocate(memory, size, alignment);
 }
 
-/// The fields of a monotonic_buffer_resource after its table pointer. The upstream resource, which is only asked for a
-/// new buffer, and the fields after it are left out.
+/// The fields of a monotonic_buffer_resource that follow its table pointer. Omits the upstream resource, which is only
+/// used to get a new buffer, and the fields after it.
 struct monotonic_fields {
     const void* table;
     char* next;
     std::size_t available;
 };
 
-/// Takes memory from the current buffer. Returns null if the buffer is too small.
+/// Allocates memory in the current buffer. Returns null if the buffer is too small.
 void* allocate_from_buffer(tx& t, monotonic_fields* fields, std::size_t size, std::size_t alignment) {
     void* place = load_pointer(t, &fields->next);
     std::size_t available = read(t, &fields->available);
@@ -57,7 +58,7 @@ void* allocate_from_buffer(tx& t, monotonic_fields* fields, std::size_t size, st
 }
 
 void* allocate_monotonic(resource* self, std::size_t size, std::size_t alignment) {
-    const std::size_t bytes = std::max<std::size_t>(size, 1);  // as in libstdc++, so that addresses differ
+    const std::size_t bytes = std::max<std::size_t>(size, 1);  // never 0, as in libstdc++, so that addresses differ
     if (tx* const t = transaction_of_call({"std::pmr::monotonic_buffer_resource", __builtin_return_address(0)})) {
         void* const place = allocate_from_buffer(*t, reinterpret_cast<monotonic_fields*>(self), bytes, alignment);
         if (place != nullptr) return place;
@@ -74,7 +75,7 @@ bool is_known_monotonic(std::pmr::monotonic_buffer_resource& of, const char* buf
     return before && fields->next == buffer + 16 && fields->available == size - 16;
 }
 
-/// The layout of a table in the C++ ABI: two destructors, then the functions in the order of their declarations.
+/// The layout of a table in the C++ ABI: two destructors, followed by the functions in the order of their declarations.
 enum slot { slot_allocate = 2, slot_deallocate = 3, slot_is_equal = 4 };
 
 struct entry {
@@ -92,7 +93,7 @@ void add_table(const void* function, const void* clone) noexcept { entries[entry
     const void* const* const plain = table_of(std::pmr::new_delete_resource());
     add_table(plain[slot_allocate], reinterpret_cast<const void*>(&allocate));
     add_table(plain[slot_deallocate], reinterpret_cast<const void*>(&deallocate));
-    // A function that only compares addresses, or does nothing, is its own clone.
+    // A function that only compares addresses or does nothing serves as its own clone.
     add_table(plain[slot_is_equal], plain[slot_is_equal]);
     char buffer[64];
     std::pmr::monotonic_buffer_resource monotonic{buffer, sizeof buffer, std::pmr::null_memory_resource()};
@@ -111,6 +112,6 @@ void add_table(const void* function, const void* clone) noexcept { entries[entry
 }  // namespace
 }  // namespace tutti::libc
 
-/// The header <memory_resource> refers to this symbol, so that a program that needs no other clone of this library
-/// loads the library.
+/// The header <memory_resource> refers to this symbol. So a program loads this library even if it needs no other clone
+/// of the library.
 extern "C" TUTTI_EXPORT const char tutti_clones_of_resources = 0;

@@ -1,5 +1,5 @@
-// Functions that are pure except that they store a result in the program's memory, or read a name: the clock, and parts
-// of <math.h> and <wctype.h>.
+// Functions that are pure except that they store a result in the program's memory, or read a name from there: the
+// clock, and parts of <math.h> and <wctype.h>.
 #include <math.h>
 #include <sys/time.h>
 #include <time.h>

@@ -15,14 +15,14 @@
 
 namespace tutti::libc {
 
-/// What an argument of scanf points to.
+/// The memory to which an argument of scanf points.
 struct scan::target {
     char* to;            ///< memory of the program
-    std::size_t offset;  ///< of the private place in the room
+    std::size_t offset;  ///< offset of the private place in the room
     std::size_t fixed;   ///< size of the place; 0: the place grows with the input
     std::size_t limit;   ///< maximum number of characters, if the place grows
     std::size_t unit;    ///< size of a character
-    bool allocates;      ///< glibc stores a pointer to allocated memory there
+    bool allocates;      ///< glibc stores a pointer to memory that it allocates
 };
 
 namespace {
@@ -40,7 +40,7 @@ std::size_t number(const char*& at) noexcept {
 
 /// A conversion that stores a result.
 struct conversion {
-    std::size_t position = 0;  ///< position of its argument, from 1; 0: the next argument
+    std::size_t position = 0;  ///< position of the conversion's argument, from 1; 0: the next argument
     std::size_t width = 0;     ///< 0: not given
     char length[3]{};
     bool allocates = false;
@@ -54,8 +54,8 @@ bool read_set(const char*& at) noexcept {
     return *at++ != 0;
 }
 
-/// Finds the next conversion from `at` on that stores a result, and moves `at` after it. Returns false if there is none
-/// that glibc would reach.
+/// Finds the next conversion after `at` that stores a result, and moves `at` after it. Returns false if glibc would
+/// reach no such conversion.
 bool next_conversion(const char*& at, conversion& c) noexcept {
     while (*at != 0) {
         if (*at++ != '%') continue;
@@ -87,7 +87,7 @@ std::size_t size_of_number(const conversion& c) noexcept {
     const std::string_view length{c.length};
     if (c.letter == 'p') return sizeof(void*);
     if (std::strchr("eEfFgGaA", c.letter) != nullptr) {
-        constexpr std::size_t extended = 10;  // the rest of the sixteen bytes is never stored
+        constexpr std::size_t extended = 10;  // scanf never stores the rest of the sixteen bytes
         if (length == "L" || length == "ll" || length == "q") return extended;
         return length == "l" ? sizeof(double) : sizeof(float);
     }
@@ -96,7 +96,7 @@ std::size_t size_of_number(const conversion& c) noexcept {
     return length.empty() ? sizeof(int) : sizeof(long);
 }
 
-/// Private bytes as a stream.
+/// A stream that reads private bytes.
 struct source {
     const char* at;
     std::size_t left;
@@ -129,7 +129,7 @@ struct argument_list {
 };
 static_assert(sizeof(va_list) == sizeof(argument_list));
 
-/// Calls `call(va_list)` with arguments that are all pointers.
+/// Calls `call(va_list)` with the given pointers as arguments.
 template <class Call>
 int with_pointers(void** pointers, Call call) noexcept {
     const argument_list list{.overflow_arg_area = pointers};
@@ -182,7 +182,7 @@ bool scan::prepare(const char* format, va_list arguments) {
     return true;
 }
 
-/// Lays out the places one after the other, each aligned, and returns the total size.
+/// Assigns an aligned place to each argument, one after the other. Returns the total size.
 std::size_t scan::room_for(std::size_t size) const noexcept {
     std::size_t all = 0;
     for (std::size_t i = 0; i != count_; ++i) {
@@ -195,7 +195,7 @@ std::size_t scan::room_for(std::size_t size) const noexcept {
 }
 
 void scan::place(char* room, std::size_t size, unsigned char filling) noexcept {
-    std::fill_n(room, size, static_cast<char>(filling));  // a format may have no places
+    std::fill_n(room, size, static_cast<char>(filling));  // the condition is for formats without places
     for (std::size_t i = 0; i != count_; ++i) pointers_[i] = room + targets_[i].offset;
 }
 
@@ -268,7 +268,7 @@ scan::outcome scan::over(const char* bytes, std::size_t size, std::size_t& used,
 int scan::deliver() {
     if (!holds_) return EOF;
     const auto untouched = reinterpret_cast<void*>(-1);
-    // Memory is registered first, before anything may leave the frame.
+    // The memory is registered first, before any other call can leave the frame.
     for (std::size_t i = 0; i != count_; ++i) {
         if (!targets_[i].allocates) continue;
         void*& memory = *reinterpret_cast<void**>(room_ + filled_ + targets_[i].offset);
@@ -276,7 +276,8 @@ int scan::deliver() {
         try {
             api::record_allocation(static_cast<descriptor&>(t_), memory, release);
         } catch (const std::bad_alloc&) {
-            // Memory that is already registered is freed when the transaction, which cannot continue for long, ends.
+            // If memory is already registered, it is freed when the transaction ends. The transaction cannot continue
+            // for long.
             std::free(memory);
             memory = untouched;
             last_error_ = ENOMEM;

@@ -1,4 +1,4 @@
-// scanf and its relatives. These functions read a string or a stream only as far as the scan gets, in growing pieces.
+// scanf and related functions. They read a string or a stream only as far as the scan needs, in pieces of growing size.
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -11,12 +11,12 @@
 namespace tutti::libc {
 namespace {
 
-/// The bytes that a scan has taken from a stream, in memory of the transaction.
+/// The bytes that a scan has read from a stream, in memory of the transaction.
 class taken {
 public:
     explicit taken(tx& t) noexcept : t_{t} {}
 
-    /// Returns false and sets errno to ENOMEM on failure.
+    /// Appends bytes. Returns false and sets errno to ENOMEM on failure.
     [[nodiscard]] bool append(const char* bytes, std::size_t size) {
         if (size_ + size + 1 > room_) {
             const std::size_t room = 2 * (size_ + size + 1);
@@ -45,7 +45,7 @@ private:
 /// Returns the reason why the stream gave no bytes, or 0 at its end.
 int error_of(FILE* f) noexcept { return ::feof(f) == 0 ? errno : 0; }
 
-/// The stream gets back the latest bytes that the scan did not use: they are still in its buffer.
+/// Returns to the stream the latest bytes that the scan did not use, because they are still in the stream's buffer.
 int scan_owned(file& from, FILE* f, scan& what, taken& bytes) {
     for (;;) {
         const std::size_t more = from.available();

@@ -1,6 +1,6 @@
-// qsort and bsearch. The program's comparison may leave by a jump, if it restarts its block or throws. glibc's qsort
-// would then leak its memory. So this file has its own sort, which works on a private copy and writes back the elements
-// that have moved.
+// Implements qsort and bsearch. The program's comparison may leave by a jump, if it restarts its block or throws.
+// glibc's qsort would then leak its memory. So this file has its own sort, which works on a private copy and writes
+// back the elements that have moved.
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -18,14 +18,14 @@ namespace {
 using comparison = int (*)(const void*, const void*);
 using comparison_with_argument = int (*)(const void*, const void*, void*);
 
-/// Returns the function to call for the program's `f`: its clone in a block of the language.
+/// Returns the function to call instead of the program's `f`: in a block of the language, the clone of `f`.
 template <class F>
 F callable(tx& t, F f) {
     if (!in_language(t)) return f;
     return reinterpret_cast<F>(_ITM_getTMCloneOrIrrevocable(reinterpret_cast<void*>(f)));
 }
 
-/// A stable sort, as glibc's sort is while there is memory. `room` has space for half of the elements.
+/// Sorts stably, as glibc's sort does unless memory runs out. `room` has space for half of the elements.
 template <class Compare>
 void merge_sort(const char** elements, std::size_t count, const char** room, const Compare& compare) {
     if (count < 2) return;
@@ -41,7 +41,7 @@ void merge_sort(const char** elements, std::size_t count, const char** room, con
     std::copy_n(room + left, half - left, out);
 }
 
-/// Returns false if there is no memory.
+/// Sorts a private copy. Returns false if there is no memory for the copy.
 template <class Compare>
 bool sort(tx& t, void* base, std::size_t count, std::size_t size, const Compare& compare) {
     if (count < 2 || size == 0) return true;
@@ -62,7 +62,7 @@ bool sort(tx& t, void* base, std::size_t count, std::size_t size, const Compare&
     return true;
 }
 
-/// Called if there is no memory. glibc then sorts in place.
+/// Sorts in place, as glibc does if memory runs out.
 void without_memory(tx& t) {
     if (!in_language(t)) throw std::bad_alloc{};
     become_irrevocable(t, "qsort without memory for a copy");
@@ -102,7 +102,7 @@ void qsort_r(tx& t, void* base, std::size_t count, std::size_t size, comparison_
 
 void* bsearch(tx& t, const void* key, const void* base, std::size_t count, std::size_t size, comparison compare) {
     const comparison call = callable(t, compare);
-    // A clone has its own barriers.
+    // The clone of the program's comparison has its own barriers.
     if (in_language(t)) return find(base, count, size, [=](const void* e) { return call(key, e); });
     const private_array<std::max_align_t> element{t, size / sizeof(std::max_align_t) + 1};
     if (element.at == nullptr) throw std::bad_alloc{};

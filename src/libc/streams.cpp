@@ -1,6 +1,6 @@
-// Opening and closing streams. A stream that the transaction opens exists at once. A roll-back closes it, and removes
-// the file if the call created it. A stream that the transaction closes is closed at the commit. opening.hpp says what
-// opening a file does; file.hpp says how a roll-back undoes the earlier use of a stream.
+// Opens and closes streams. A stream that the transaction opens exists at once. A roll-back closes the stream, and
+// removes the file if the call created it. A stream that the transaction closes is closed at the commit. See
+// opening.hpp for the effects of opening a file, and file.hpp for the undo of earlier uses of a stream.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ struct close_stream {
 struct forget_stream {
     FILE* file;
     int fd;
-    int flags;  ///< status flags of the open file, which "a" changes
+    int flags;  ///< status flags of the open file before the call; "a" changes them
     void operator()() const noexcept {
         file->_fileno = -1;
         std::fclose(file);
@@ -44,7 +44,7 @@ struct unlock_stream {
     void operator()() const noexcept { ::funlockfile(file); }
 };
 
-/// Returns the flags of open for a mode of fopen, or -1 if glibc refuses the mode.
+/// Returns the flags of open for a mode of fopen, or -1 if glibc rejects the mode.
 int flags_of(const char* mode) noexcept {
     int flags = 0;
     switch (*mode) {
@@ -69,13 +69,13 @@ FILE* opened(tx& t, const char* path, const char* mode) {
     return f;
 }
 
-/// Returns null and sets errno to EEXIST if the file exists after all.
+/// Returns null and sets errno to EEXIST if another program has created the file meanwhile.
 FILE* created(tx& t, const char* path, std::size_t size, const char* mode) {
     auto* const kept = static_cast<char*>(private_memory(t, size + 1));
     auto* const undo = kept != nullptr ? prepare_undo<close_stream>(t) : nullptr;
     if (undo == nullptr) return nullptr;
     std::memcpy(kept, path, size + 1);
-    // The first character, x, and as much of the rest as glibc reads.
+    // The new mode consists of the first character of the mode, an x, and as much of the rest as glibc reads.
     char exclusive[10] = {*mode, 'x'};
     std::strncat(exclusive, mode + 1, 5);
     FILE* const f = std::fopen(kept, exclusive);
@@ -97,7 +97,8 @@ FILE* fopen(tx& t, const char* path, const char* mode) {
     const int flags = flags_of(m);
     if (flags < 0) return std::fopen(p, m);  // fails
     open_effect what = effect_of_open(AT_FDCWD, p, flags);
-    // No x is added to a mode with an encoding, or with letters that an x would move out of glibc's reach.
+    // No x is added to a mode with an encoding. Neither is an x added to a mode with so many letters that glibc would
+    // no longer read the last ones.
     if (what == open_effect::creates && (std::strchr(m, ',') != nullptr || mode_size > 6)) what = open_effect::final;
     FILE* f = nullptr;
     if (what == open_effect::creates) {
@@ -155,7 +156,7 @@ int fclose(tx& t, FILE* f) {
     const int error = errno;
     if (!defer(t, detail::handler_point::at_commit, [f] { std::fclose(f); })) {
         of.before_irreversible_call("fclose, without memory to defer it");
-        // The stream has to stay, because the end of the transaction unlocks it.
+        // The stream must stay in existence, because the end of the transaction unlocks it.
         return std::fflush(f);
     }
     if (written) return 0;
@@ -186,8 +187,8 @@ int putw(tx& t, int word, FILE* f) {
     return libc::fwrite(t, place, sizeof word, 1, f) == 1 ? 0 : EOF;
 }
 
-// The transaction owns the stream by glibc's lock, which counts. The program's flockfile raises the count at once, so
-// that the commit leaves the stream locked. A roll-back lowers the count again.
+// The transaction owns the stream by glibc's lock, which has a counter. The program's flockfile increments the counter
+// at once, so that the stream stays locked after the commit. A roll-back decrements the counter again.
 void flockfile(tx& t, FILE* f) {
     const file of{t, f};
     auto* const undo = of.is_owned() ? prepare_undo<unlock_stream>(t) : nullptr;

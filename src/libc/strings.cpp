@@ -1,4 +1,4 @@
-// Strings: the string functions of <string.h> and <strings.h>.
+// Implements the string functions of <string.h> and <strings.h>.
 #include "libc/strings.hpp"
 
 #include <langinfo.h>
@@ -83,7 +83,7 @@ std::size_t strspn(tx& t, const char* s, const char* set) {
 std::size_t strcspn(tx& t, const char* s, const char* set) { return static_cast<std::size_t>(first_of(t, s, set) - s); }
 
 char* strtok(tx& t, char* s, const char* delimiters) {
-    // glibc hides the position of the last call, so glibc's strtok also runs this call.
+    // glibc's strtok also runs this call, because the position of the last call is hidden in glibc.
     become_irrevocable(t, "where strtok stands in its string is hidden in the C library", "use strtok_r");
     return std::strtok(s, delimiters);
 }
@@ -110,7 +110,7 @@ char* strsep(tx& t, char** rest, const char* delimiters) {
 }
 
 char* strerror_r(tx& t, int error, char* to, std::size_t size) {
-    // glibc's text is the same for any larger buffer.
+    // glibc's text would be the same in any larger buffer.
     char text[128];
     char* const says = ::strerror_r(error, text, size < sizeof text ? size : sizeof text);
     if (says != text) return says;

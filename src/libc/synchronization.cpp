@@ -1,6 +1,6 @@
-// Calls that notify other threads wait for the commit, so that those threads find the change. Calls that wait for other
-// threads are not here. A transaction that runs alone would wait for one that must not begin, and its own changes are
-// invisible until it has ended (use retry).
+// Calls that notify other threads are deferred to the commit, so that those threads find the changes of the block.
+// Calls that wait for other threads are not in this file, because such a call would never return. If the caller runs
+// alone, no other transaction may begin, and the caller's own changes are invisible until its end. Use retry instead.
 #include <semaphore.h>
 
 #include <cerrno>
@@ -13,8 +13,8 @@ namespace tutti::libc {
 
 namespace {
 
-/// Returns 0, or ENOMEM if there is no memory to delay the call. POSIX defines no such error, but a lost wake-up is
-/// worse.
+/// Returns 0, or ENOMEM if there is no memory to defer the call. POSIX defines no such error, but a lost wake-up would
+/// be worse.
 template <class Call>
 int after_commit(tx& t, Call call) {
     const auto later = [call] { call(); };

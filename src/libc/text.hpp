@@ -1,5 +1,6 @@
 // The common part of the functions of strings and of wide strings: walks over the program's characters. The walks read
-// a word at a time and stop where glibc stops, because memory beyond that may conflict or may not be mapped.
+// a word at a time. They stop where glibc stops, because a read beyond that place may cause a conflict or reach
+// unmapped memory.
 #pragma once
 
 #include <cctype>
@@ -20,7 +21,7 @@ struct exactly {
         return c;
     }
 };
-/// Ignores case, by the thread's locale.
+/// Maps characters so that their case is ignored, by the thread's locale.
 struct ignoring_case {
     char operator()(char c) const noexcept { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
     wchar_t operator()(wchar_t c) const noexcept {
@@ -57,8 +58,8 @@ int compare_memory(tx& t, const C* a, const C* b, std::size_t count) {
     return 0;
 }
 
-/// Finds the first `c` of a string; returns null if there is none. `end`, if given, gets the place where the walk
-/// stopped.
+/// Finds the first `c` in a string; returns null if there is no `c`. If `end` is given, sets it to the place where the
+/// walk stopped.
 template <class C>
 C* find(tx& t, const C* in, C c, C** end = nullptr) {
     cursor at{t, in};
@@ -111,8 +112,8 @@ private:
     bool contains_[256]{};
 };
 
-/// Returns the string's first character that is in `set`, or, if `in_set` is false, outside of it. Returns the string's
-/// end if there is none.
+/// Returns the string's first character that is in `set`, or, if `in_set` is false, the first that is not in it. If
+/// there is no such character, returns the string's end.
 template <class C>
 C* first_of(tx& t, const C* in, const C* set, bool in_set = true) {
     const character_set<C> characters{t, set};
@@ -121,18 +122,18 @@ C* first_of(tx& t, const C* in, const C* set, bool in_set = true) {
     return const_cast<C*>(at.at());
 }
 
-/// Returns the place where `needle` begins, or null. Reads at most `limit` characters of `in`, and none after a zero if
-/// `in` is a `string`. Linear, and reads each character once (Knuth, Morris and Pratt, "Fast pattern matching in
-/// strings", SIAM J. Comput. 6(2), 1977).
+/// Returns the place where `needle` begins, or null. Reads at most `limit` characters of `in`, and no characters after
+/// a zero if `in` is a `string`. Linear, and reads each character once (Knuth, Morris and Pratt, "Fast pattern matching
+/// in strings", SIAM J. Comput. 6(2), 1977).
 template <class C, class Fold = exactly>
 C* search(tx& t, const C* in, std::size_t limit, bool string, const C* needle, std::size_t size, Fold fold = {}) {
     if (size == 0) return const_cast<C*>(in);
     if (size > limit) return nullptr;
     const private_array<C> wanted{t, size};
-    // The end of wanted[0, n] repeats its first falls_to[n] characters.
+    // falls_to[n] characters at the end of wanted[0, n] are also the beginning of `wanted`.
     const private_array<std::size_t> falls_to{t, size};
     if (wanted.at == nullptr || falls_to.at == nullptr) {
-        // There is no memory, and the function cannot report that, so it searches slowly.
+        // If there is no memory for the table, the function cannot report this, so it searches slowly.
         for (;; ++in, --limit) {
             if (size > limit) return nullptr;
             const bool is_here =
@@ -182,8 +183,8 @@ C* copy_string(tx& t, C* to, const C* from, std::size_t limit = unlimited) {
     return to + size;
 }
 
-/// Writes exactly `count` characters, with zeros after the string's end. Returns the place of the first zero, or the
-/// end of the written characters.
+/// Writes exactly `count` characters: those of the string, followed by zeros. Returns the place of the first zero, or
+/// the end of the written characters.
 template <class C>
 C* copy_padded(tx& t, C* to, const C* from, std::size_t count) {
     const std::size_t size = length(t, from, count);
@@ -192,7 +193,8 @@ C* copy_padded(tx& t, C* to, const C* from, std::size_t count) {
     return to + size;
 }
 
-/// Cuts the next token of `text` and ends it with a zero. `rest` is the text after it, or null at the end.
+/// Cuts off the next token of `text` and ends it with a zero. Sets `rest` to the text after the token, or to null if
+/// the token is the last.
 template <class C>
 C* cut_token(tx& t, C* text, const C* delimiters, C*& rest) {
     C* const end = first_of(t, text, delimiters);
@@ -204,7 +206,7 @@ C* cut_token(tx& t, C* text, const C* delimiters, C*& rest) {
     return text;
 }
 
-/// Implements strxfrm and wcsxfrm: a result of `size` characters or more is not stored.
+/// Implements strxfrm and wcsxfrm. A result of `size` characters or more is not stored.
 template <class C>
 std::size_t transformed(tx& t, C* to, const C* from, std::size_t size,
                         std::size_t (*transform)(C*, const C*, std::size_t) noexcept) {
@@ -221,13 +223,13 @@ std::size_t transformed(tx& t, C* to, const C* from, std::size_t size,
     return needed;
 }
 
-/// Duplicates a string, as if the program had called malloc.
+/// Duplicates a string in memory that the program can free, as if it came from malloc.
 template <class C>
 C* duplicate(tx& t, const C* from, std::size_t limit = unlimited) {
     const std::size_t size = length(t, from, limit);
     auto* const copy = static_cast<C*>(libc::realloc(t, nullptr, (size + 1) * sizeof(C)));
     if (copy == nullptr) return nullptr;
-    // No other thread can see the copy yet.
+    // The copy is written without barriers, because no other thread can access it yet.
     copy_in(t, copy, from, size * sizeof(C));
     copy[size] = 0;
     return copy;

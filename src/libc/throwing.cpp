@@ -1,5 +1,6 @@
-// Transactional clones of the functions by which libstdc++'s templates throw (bits/functexcept.h). An exception that is
-// thrown in a block goes through the runtime, which destroys it if the block restarts meanwhile.
+// Transactional clones of the functions that libstdc++'s templates call to throw an exception (bits/functexcept.h). An
+// exception that is thrown in a block passes through the runtime. If the block restarts before the exception is
+// handled, the runtime destroys the exception.
 #include <cstdarg>
 #include <cstdio>
 #include <functional>
@@ -28,8 +29,8 @@ template <class E, class Construct, class... Arguments>
 
 }  // namespace
 
-// TUTTI_THROWS(<exception>, <the clone's name>). For an exception with a text: TUTTI_SAYS(..., <libstdc++'s clone of
-// the constructor, whose memory a roll-back frees>).
+// Defines a clone: TUTTI_THROWS(<exception>, <the clone's name>). For an exception with a text: TUTTI_SAYS(...,
+// <libstdc++'s clone of the constructor, whose memory a roll-back frees>).
 #define TUTTI_THROWS(name, clone) TUTTI_THROWS_BY(tutti_throws_##name, name, clone)
 #define TUTTI_THROWS_BY(function, name, clone)                             \
     extern "C" [[noreturn]] TUTTI_EXPORT void function() __asm__(clone);   \
@@ -45,7 +46,7 @@ TUTTI_THROWS(bad_alloc, "_ZGTtSt17__throw_bad_allocv")
 TUTTI_THROWS(bad_array_new_length, "_ZGTtSt28__throw_bad_array_new_lengthv")
 TUTTI_THROWS(bad_cast, "_ZGTtSt16__throw_bad_castv")
 TUTTI_THROWS(bad_typeid, "_ZGTtSt18__throw_bad_typeidv")
-// Functions by which GCC's own code throws: for a new array that is too large, and for typeid of a null pointer.
+// GCC's own code calls these functions to throw: for a new array that is too large, and for typeid of a null pointer.
 TUTTI_THROWS_BY(tutti_throws_in_new, bad_array_new_length, "_ZGTt32__cxa_throw_bad_array_new_length")
 TUTTI_THROWS_BY(tutti_throws_in_typeid, bad_typeid, "_ZGTt16__cxa_bad_typeid")
 TUTTI_SAYS(logic_error, "_ZGTtSt19__throw_logic_errorPKc", "_ZGTtNSt11logic_errorC1EPKc")

@@ -1,6 +1,6 @@
-// Reading and writing bytes through descriptors, and the position in between. In a regular file the position moves at
-// once and a roll-back moves it back (paper 004, figure 3). Output is irrevocable: only the kernel knows how much of it
-// fits.
+// Reads and writes bytes through descriptors, and moves the position. In a regular file the position moves at once, and
+// a roll-back restores it (paper 004, figure 3). Output is irrevocable, because only the kernel knows how much of the
+// output the file accepts.
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/uio.h>
@@ -18,7 +18,7 @@ namespace tutti::libc {
 namespace {
 
 constexpr std::size_t max_part = std::size_t{64} << 10;
-constexpr std::size_t max_transfer = 0x7ffff000;  // of one call: the kernel transfers no more
+constexpr std::size_t max_transfer = 0x7ffff000;  // maximum size of one call in the kernel
 
 struct restore_position {
     int fd;
@@ -33,7 +33,7 @@ struct restore_size {
     }
 };
 
-/// Makes a roll-back restore the position. Returns the position, or -1 if there is none or memory ran out.
+/// Makes a roll-back restore the position. Returns the position, or -1 if the file has no position or memory ran out.
 off_t save_position(tx& t, int fd) {
     const off_t position = ::lseek(fd, 0, SEEK_CUR);
     if (position < 0) return -1;
@@ -43,7 +43,8 @@ off_t save_position(tx& t, int fd) {
     return position;
 }
 
-/// Calls `part(private bytes, size, bytes before)` until it has `count` bytes, or gets fewer than it asked for.
+/// Calls `part(private bytes, size, bytes before)` until `count` bytes are transferred, or until a call transfers fewer
+/// bytes than requested.
 template <class Part>
 ssize_t in_parts(tx& t, void* to, std::size_t count, Part part) {
     const private_array<char> bytes{t, std::min(count, max_part)};
@@ -60,7 +61,7 @@ ssize_t in_parts(tx& t, void* to, std::size_t count, Part part) {
     return static_cast<ssize_t>(n);
 }
 
-/// Reads once, at most as many bytes as are read at once: the bytes are lost if the program does not take them.
+/// Reads once, at most as many bytes as one call can read, because bytes that the program does not receive are lost.
 template <class Read>
 ssize_t read_irrevocably(tx& t, void* to, std::size_t count, Read read) {
     become_irrevocable(t, "input from a descriptor that cannot be read twice", "read before the block");
@@ -69,7 +70,7 @@ ssize_t read_irrevocably(tx& t, void* to, std::size_t count, Read read) {
                     [&](void* bytes, std::size_t size, std::size_t) { return read(bytes, size); });
 }
 
-/// Checks for errors that are known without a system call for output.
+/// Checks for those errors of an output call that can be detected without a system call.
 bool accepts_output(tx& t, int fd) noexcept {
     if (!is_usable(t, fd)) return false;
     const int flags = ::fcntl(fd, F_GETFL);
@@ -101,7 +102,7 @@ ssize_t write_irrevocably(tx& t, int fd, const void* from, std::size_t count, Wr
     return write(bytes.at, count);
 }
 
-/// Private copies of the parts of readv and writev. False, with errno set, on failure.
+/// Private copies of the parts that readv or writev uses. Converts to false, with errno set, if copying has failed.
 class all_parts {
 public:
     all_parts(tx& t, const iovec* parts, int count)
@@ -131,9 +132,9 @@ public:
         for (std::size_t i = 0; i != count_; to += parts_.at[i++].iov_len)
             copy_in(t, to, parts_.at[i].iov_base, parts_.at[i].iov_len);
     }
-    /// For a regular file, calls `part(to, size, bytes before)` for each part, until one gets fewer bytes than it asked
-    /// for. For other files, calls `once(private bytes, size)` for all parts together, because more bytes may arrive
-    /// later.
+    /// For a regular file, calls `part(to, size, bytes before)` for each part, until a call transfers fewer bytes than
+    /// requested. For other files, calls `once(private bytes, size)` once for all parts together, because more bytes
+    /// may arrive later.
     template <class Part, class Once>
     ssize_t scattered(tx& t, int fd, Part part, Once once) const {
         struct stat about;

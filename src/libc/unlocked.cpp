@@ -1,4 +1,4 @@
-// The forms of stdio that leave locking to the caller. In a transaction they equal the other forms, because the
+// The stdio functions that do not lock the stream. In a transaction they equal the functions that lock it, because the
 // transaction owns the stream.
 #include "tutti/libc/functions.hpp"
 

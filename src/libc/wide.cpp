@@ -1,4 +1,4 @@
-// Strings of wide characters: the string functions of <wchar.h>.
+// Implements the wide-character string functions of <wchar.h>.
 #include <wchar.h>
 
 #include <cerrno>

@@ -17,7 +17,8 @@ int number(const char*& at) noexcept {
     for (; *at >= '0' && *at <= '9'; ++at) n = n < INT_MAX / 10 ? 10 * n + (*at - '0') : INT_MAX;
     return n;
 }
-/// Parses "12$" and moves after it. Returns the number of the argument, from 0; without "12$" that of the next one.
+/// Parses "12$" and moves after it. Returns the number of that argument, from 0. If there is no "12$", returns the
+/// number of the next argument.
 int position(const char*& at, int& next, bool takes) noexcept {
     const char* behind = at;
     const int n = number(behind);
@@ -32,7 +33,8 @@ bool is_string(int type) noexcept {
     return (type & PA_FLAG_PTR) == 0 && ((type & ~PA_FLAG_MASK) == PA_STRING || (type & ~PA_FLAG_MASK) == PA_WSTRING);
 }
 
-/// Returns the type that %n stores to. glibc reports int for all of them.
+/// Returns the type of the variable in which %n stores. The type is parsed here, because glibc reports int for all
+/// types.
 int type_of_count(unsigned shorts, bool is_long) noexcept {
     if (is_long) return PA_INT | PA_FLAG_PTR | PA_FLAG_LONG;
     if (shorts == 1) return PA_INT | PA_FLAG_PTR | PA_FLAG_SHORT;
@@ -40,7 +42,8 @@ int type_of_count(unsigned shorts, bool is_long) noexcept {
 }
 
 /// Calls `found(argument, is wide, precision)` for each conversion of a string, and `counted(argument, type)` for each
-/// %n. A missing precision is SIZE_MAX. If an argument gives the precision, it is `value(argument)`.
+/// %n. A missing precision is passed as SIZE_MAX. If an argument contains the precision, the precision is
+/// `value(argument)`.
 template <class Value, class Found, class Counted>
 void each_pointer(const char* format, std::size_t count, Value value, Found found, Counted counted) {
     int next = 0;
@@ -91,7 +94,7 @@ const void* wide_format::string(const void* from, bool wide, std::size_t limit) 
     if (wide) {
         size = length(t_, static_cast<const wchar_t*>(from), limit) * sizeof(wchar_t);
     } else {
-        // Copies only the bytes of that many characters: there may be no terminating 0 after them.
+        // Copies only the bytes of that many characters, because there may be no terminating 0 after them.
         mbstate_t state{};
         cursor at{t_, static_cast<const char*>(from)};
         for (std::size_t characters = 0; characters < limit; ++size) {
@@ -126,7 +129,7 @@ bool wide_format::copy(const wchar_t* format, va_list arguments) {
     auto* const memory = static_cast<char*>(private_memory(t_, count_ * each + 16));
     const private_array<std::size_t> limits{t_, count_};
     if (memory == nullptr || limits.at == nullptr) return false;
-    slots_ = reinterpret_cast<std::uint64_t*>(memory);  // aligned as by malloc, which a long double needs
+    slots_ = reinterpret_cast<std::uint64_t*>(memory);  // aligned like malloc's memory, as a long double requires
     given_ = slots_ + 2 * count_;
     counted_ = reinterpret_cast<long*>(given_ + count_);
     types_ = reinterpret_cast<int*>(counted_ + count_);
@@ -153,7 +156,7 @@ bool wide_format::copy(const wchar_t* format, va_list arguments) {
     each_pointer(
         narrow.at, count_, [this](int from) { return static_cast<long>(static_cast<int>(given_[from])); },
         [&](int from, bool wide, std::size_t limit) {
-            if (wide) types_[from] = PA_WSTRING;  // glibc reports %ls as a string of narrow characters
+            if (wide) types_[from] = PA_WSTRING;  // set here, because glibc reports %ls as a narrow string
             limits.at[from] = std::max(limits.at[from], limit);
         },
         [this](int from, int type) { types_[from] = type; });

@@ -1,5 +1,5 @@
 // Streams of wide characters. Calls on them make the transaction irrevocable, because glibc converts the characters in
-// its own buffers. Also swprintf, which uses no stream.
+// its own buffers. This file also has swprintf, which uses no stream.
 #include <wchar.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace tutti::libc {
 namespace {
 
-/// Runs `call()`, a function of glibc on private arguments.
+/// Runs `call()`, which calls a function of glibc with private arguments.
 template <class Call>
 auto finally(tx& t, FILE* f, Call call) {
     file of{t, f};
@@ -70,7 +70,7 @@ int vswprintf(tx& t, wchar_t* to, std::size_t size, const wchar_t* format, va_li
     const int error = errno;
     wide_format made{t};
     if (!made.copy(format, arguments)) return -1;
-    // glibc does not report how much room it needs.
+    // The buffer grows until the text fits, because glibc does not report the required size.
     for (std::size_t room = std::min<std::size_t>(size, 128);; room = std::min(size, 8 * room)) {
         const private_array<wchar_t> text{t, room};
         if (text.at == nullptr) return -1;
@@ -85,7 +85,7 @@ int vswprintf(tx& t, wchar_t* to, std::size_t size, const wchar_t* format, va_li
     }
 }
 
-// Other names, and forms that leave locking to the caller.
+// The same functions under other names, and the forms that do not lock the stream.
 wint_t getwc(tx& t, FILE* f) { return libc::fgetwc(t, f); }
 wint_t getwchar(tx& t) { return libc::fgetwc(t, stdin); }
 wint_t putwc(tx& t, wchar_t c, FILE* f) { return libc::fputwc(t, c, f); }

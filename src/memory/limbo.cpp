@@ -18,11 +18,11 @@ void move_all(log<retired>& from, log<retired>& to) noexcept {
 
 }  // namespace
 
-/// The objects that ended contexts have left. No context owns these objects: each collection of a context collects
-/// here, too.
+/// The objects that contexts have left behind when they ended. No context owns these objects, so each context's
+/// collection also collects here.
 struct orphaned_limbo {
     base::lock lock;
-    std::atomic<bool> has_objects{false};  // a hint, which saves collections from taking the lock
+    std::atomic<bool> has_objects{false};  // a hint: without objects, collections do not acquire the lock
     std::atomic<std::uint32_t> destroying{0};
     limbo objects;
 
@@ -33,7 +33,7 @@ struct orphaned_limbo {
         has_objects.store(!objects.open_.empty() || !objects.sealed_.empty(), std::memory_order_relaxed);
         destroying.fetch_add(1, std::memory_order_relaxed);
         lock.unlock();
-        destroy_each(ready);  // user code: outside the lock
+        destroy_each(ready);  // runs outside the lock, because this is user code
         destroying.fetch_sub(1, std::memory_order_release);
     }
 };
@@ -49,7 +49,7 @@ void destroy_each(const log<retired>& objects) noexcept {
 }
 
 bool limbo::seal(const status_record& self) noexcept {
-    // Partner of the plain store of the state in begin.
+    // Partner: the plain store of the state in begin.
     base::heavy_fence();
     try {
         const std::uint32_t count = status_record_count();
@@ -70,8 +70,9 @@ bool limbo::seal(const status_record& self) noexcept {
 
 bool limbo::grace_period_is_over() const noexcept {
     for (const running_transaction& w : running_at_seal_) {
-        // Acquire: that transaction's reads of the objects happened before their destruction. Its status may change
-        // while it runs; it is over when the sequence has moved or the status is idle.
+        // Acquire, so that the reads of the objects by that transaction happened before their destruction. The
+        // transaction's status may change while it runs. The transaction is over when the sequence has changed or the
+        // status is idle.
         const word state = w.record->state.load(std::memory_order_acquire);
         if (is_running(state) && sequence_of(state) == sequence_of(w.state)) return false;
     }
@@ -86,7 +87,7 @@ void limbo::move_ready_to(const status_record& self, log<retired>& ready) noexce
 }
 
 void limbo::collect(const status_record& self) noexcept {
-    if (collecting_) return;  // called from a destructor below, which ran a transaction
+    if (collecting_) return;  // a destructor below ran a transaction, which called this
     const collection_scope scope{*this};
     orphans_of_process.value.collect(self);
     log<retired> ready;
@@ -102,24 +103,24 @@ void limbo::collect(const status_record& self) noexcept {
     const owner_lock held{*this};
     if (sealed_.empty()) {
         sealed_.swap(ready);  // reuse the memory
-        // The grace period of objects that were retired meanwhile begins now.
+        // The grace period of objects that were retired during the collection begins now.
         if (!open_.empty()) seal(self);
     }
     next_collection_size_ = open_.size() + batch;
 }
 
 void limbo::move_to_orphaned_limbo(const status_record& self) noexcept {
-    collect(self);  // objects that were sealed earlier
-    collect(self);  // the rest, if no other transaction runs
+    collect(self);  // collects objects that were sealed earlier
+    collect(self);  // collects the rest, if no other transaction runs
     orphaned_limbo& o = orphans_of_process.value;
     const base::lock_guard guard{o.lock};
     const owner_lock held{*this};
     try {
         o.objects.open_.reserve(total_size(open_, sealed_));
     } catch (const std::bad_alloc&) {
-        return;  // the next owner of the descriptor finds the objects in place
+        return;  // the objects stay for the next owner of the descriptor
     }
-    // The grace period of sealed objects starts again, which is safe and rare.
+    // The grace period of sealed objects restarts here, which is safe and rare.
     move_all(sealed_, o.objects.open_);
     move_all(open_, o.objects.open_);
     if (!o.objects.open_.empty()) o.has_objects.store(true, std::memory_order_relaxed);

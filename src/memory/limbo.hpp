@@ -1,22 +1,25 @@
-// Reclamation: retired objects wait here until no running transaction can still see them.
+// Reclamation: retired objects stay in a limbo until no running transaction can still access them.
 //
 // Objects are collected in batches. Sealing a batch begins with a heavy fence, which makes every earlier begin visible
 // (begin itself stores its state without a fence). Then the limbo records the states of all running transactions. The
-// batch may be destroyed when each of these transactions is over. A transaction that begins after the fence finds the
-// objects unreachable already: the commit that unlinked them was published before they were retired.
+// batch may be destroyed when each of these transactions is over. A transaction that begins after the fence cannot
+// reach the objects, because the commit that unlinked them was published before they were retired.
 //
 // A long or suspended transaction delays its batch, but never the progress of other transactions.
 //
-// Thread safety: each descriptor has one limbo, used by its owner. Objects that a leaving context could not yet destroy
-// go to a common orphaned limbo. The orphaned limbo has its own lock, and the collections of other contexts empty it.
+// Thread safety: each descriptor has one limbo, used by its owner. A context that ends moves objects that it cannot
+// destroy yet to an orphaned limbo, which all contexts share. The orphaned limbo has its own lock, and the collections
+// of other contexts empty it.
 //
-// One other thread may empty a limbo: the one that destroys all retired objects (core/lifecycle/retired.cpp). Owner and
-// drainer exclude each other by an asymmetric lock, because the owner uses it for each object and the drainer rarely:
+// One other thread, the drainer, may empty a limbo: the thread that destroys all retired objects
+// (core/lifecycle/retired.cpp). Owner and drainer exclude each other by an asymmetric lock, because the owner uses the
+// lock for each object, but the drainer rarely does:
 //
-//   owner:    owner_inside = 1; is `drain_requested` up? then owner_inside = 0, waits, and tries again
+//   owner:    owner_inside = 1; if `drain_requested` is set: owner_inside = 0, waits, and tries again
 //   drainer:  drain_requested = 1; heavy_fence; waits until owner_inside == 0; empties the limbo; drain_requested = 0
 //
-// By the guarantee of base/fence.hpp one of them sees the other. No user code runs while either is inside.
+// By the guarantee of base/fence.hpp, at least one of owner and drainer sees the other's store. No user code runs while
+// either is inside.
 #pragma once
 
 #include "memory/log.hpp"
@@ -31,7 +34,7 @@ struct retired {
 
 class limbo {
 public:
-    /// Objects per batch: a fence costs some 2 us, which is shared by this number of objects.
+    /// The number of objects per batch. Sealing costs a fence of some 2 us, which these objects share.
 #if defined(TUTTI_INTERLEAVE)
     static constexpr std::size_t batch = 1;  // the programs of the interleaving tests are short
 #else
@@ -44,7 +47,7 @@ public:
         open_.reserve(more);
     }
     /// Adds a retired object. REQUIRES: room was reserved, and the commit that made the object unreachable is
-    /// published. `drain_to` drops objects, but keeps reserved room.
+    /// published. `drain_to` removes objects, but keeps reserved room.
     void retire(const retired& r) noexcept {
         const owner_lock held{*this};
         open_.push_reserved(r);
@@ -54,22 +57,22 @@ public:
         const owner_lock held{*this};
         return open_.size() >= next_collection_size_;
     }
-    /// Destroys objects that no transaction, except that of `self`, can see. Destructors are user code, and may run
-    /// transactions of this very context. REQUIRES: no transaction of this context is running. O(running transactions +
+    /// Destroys objects that no transaction, except that of `self`, can access. Destructors are user code, and may run
+    /// transactions of this context. REQUIRES: no transaction of this context is running. O(running transactions +
     /// objects destroyed).
     void collect(const status_record& self) noexcept;
-    /// Hands over the objects that it cannot destroy yet, because the context leaves.
+    /// Moves the objects that cannot be destroyed yet to the orphaned limbo, because the context ends.
     void move_to_orphaned_limbo(const status_record& self) noexcept;
-    /// Moves all objects to `to`, on any thread. Throws std::bad_alloc, and then has moved no object.
+    /// Moves all objects to `to`. Any thread may call this. If it throws std::bad_alloc, it has moved no object.
     void drain_to(log<retired>& to);
-    /// Cleans up in the child of a fork, where the owner does not exist. Drops objects that the owner was about to
-    /// move, because they may be in two logs at once. REQUIRES: no other thread exists.
+    /// Cleans up in the child of a fork, where the owner does not exist. Drops objects that the owner was moving during
+    /// the fork, because they may be in two logs at once. REQUIRES: no other thread exists.
     void reset_in_fork_child() noexcept;
-    /// Returns true if destructors of its objects run on the owner's thread.
+    /// Returns true if destructors of this limbo's objects run on the owner's thread.
     [[nodiscard]] bool is_collecting() const noexcept { return collecting_; }
-    /// Returns a counter that is odd while the owner destroys objects that it has taken out.
+    /// Returns a counter that is odd while the owner destroys objects that it has removed from the limbo.
     [[nodiscard]] const std::atomic<std::uint32_t>& destroying() const noexcept { return destroying_; }
-    /// The scope in which the owner's destructors run, and start no collection themselves.
+    /// A scope in which the owner runs destructors. Transactions in these destructors start no collection.
     class collection_scope {
     public:
         explicit collection_scope(limbo& of) noexcept : of_{of} { of_.collecting_ = true; }
@@ -111,7 +114,7 @@ private:
     friend struct orphaned_limbo;
     bool seal(const status_record& self) noexcept;
     [[nodiscard]] bool grace_period_is_over() const noexcept;
-    /// Moves the objects that may be destroyed now to `ready`, which is empty.
+    /// Moves the objects that may be destroyed now to `ready`, which must be empty.
     void move_ready_to(const status_record& self, log<retired>& ready) noexcept;
     TUTTI_COLD void wait_for_drain() noexcept;
 
@@ -127,16 +130,17 @@ private:
 
 void destroy_each(const log<retired>& objects) noexcept;
 
-/// Returns true if ended contexts have left objects that are not destroyed yet. A hint.
+/// Returns true if contexts that have ended left objects that are not destroyed yet. The result is only a hint.
 [[nodiscard]] bool has_orphaned_objects() noexcept;
-/// Returns how many threads destroy orphans.
+/// Returns how many threads are destroying objects of the orphaned limbo.
 [[nodiscard]] const std::atomic<std::uint32_t>& orphan_destroyer_count() noexcept;
-/// Resets that number in the child of a fork.
+/// Resets the number of these threads in the child of a fork.
 void reset_orphan_destroyers() noexcept;
-/// Moves all orphans to `to`. Throws std::bad_alloc, and then has moved no object. REQUIRES: lock_orphaned_limbo.
+/// Moves all objects of the orphaned limbo to `to`. If it throws std::bad_alloc, it has moved no object. REQUIRES:
+/// lock_orphaned_limbo was called.
 void take_orphaned_objects(log<retired>& to);
 
-/// Lock and unlock the orphaned limbo: in between, no context adds objects to it, or takes objects from it.
+/// Lock and unlock the orphaned limbo. While it is locked, no context adds objects to it or removes objects from it.
 void lock_orphaned_limbo() noexcept;
 void unlock_orphaned_limbo() noexcept;
 

@@ -1,5 +1,6 @@
 // The locations that a transaction reads or writes: a variable with its own orec, or up to eight plain bytes under a
-// hashed one. Algorithms are templates over these two types, so the path for variables pays nothing for plain memory.
+// hashed orec. Algorithms are templates over these two types, so the code for variables has no extra cost for plain
+// memory.
 #pragma once
 
 #include <bit>
@@ -11,7 +12,7 @@
 
 namespace tutti::memory {
 
-/// Returns the bits of a word that the bytes of a mask cover.
+/// Returns the bits of a word that belong to the bytes of a mask.
 constexpr word bit_mask_of(std::uint8_t bytes) noexcept {
     word bits = 0;
     for (unsigned i = 0; i < 8; ++i) {
@@ -21,7 +22,8 @@ constexpr word bit_mask_of(std::uint8_t bytes) noexcept {
     return bits;
 }
 
-/// Loads 1, 2, 4 or 8 aligned bytes, zero-extended. Acquire, for the protocol of detail::access::read.
+/// Loads 1, 2, 4 or 8 aligned bytes, zero-extended. The load is an acquire, as the protocol of detail::access::read
+/// requires.
 inline word load_bytes(const void* from, unsigned size) noexcept {
     detail::interleaving_point();
     switch (size) {
@@ -32,7 +34,7 @@ inline word load_bytes(const void* from, unsigned size) noexcept {
     }
 }
 
-/// Stores aligned bytes. Release, so that a thread that reads the value sees the orec locked.
+/// Stores aligned bytes. The store is a release, so that a thread that reads the value finds the orec locked.
 inline void store_bytes(void* to, unsigned size, word value) noexcept {
     detail::interleaving_point();
     switch (size) {
@@ -49,7 +51,7 @@ inline void store_bytes(void* to, unsigned size, word value) noexcept {
     }
 }
 
-/// Stores only the bytes of `value` that `bytes` names: their neighbours may belong to other variables.
+/// Stores only the bytes of `value` that `bytes` selects, because the bytes next to them may belong to other variables.
 inline void store_masked(word* address, word value, std::uint8_t bytes) noexcept {
     if (bytes == 0xff) return store_bytes(address, 8, value);
     for (unsigned at = 0; at < 8;) {
@@ -81,12 +83,12 @@ public:
     static constexpr std::uint8_t bytes() noexcept { return 0xff; }
     static constexpr bool is_plain = false;
 
-    /// Returns the present value in memory.
+    /// Returns the current value in memory.
     [[nodiscard]] word read() const noexcept { return cell_->value.load(std::memory_order_acquire); }
     void write(word value) const noexcept {
         const_cast<detail::shared<word>&>(cell_->value).store(value, std::memory_order_release);
     }
-    /// Convert between a whole word and this location's part of it.
+    /// Convert between a whole word and the part of the word that belongs to this location.
     static constexpr word extract(word whole) noexcept { return whole; }
     static constexpr word spread(word value) noexcept { return value; }
 
@@ -124,7 +126,8 @@ private:
     unsigned size_;
 };
 
-/// Returns the value of `location` for a transaction that wrote `entry`: its own bytes over those in memory.
+/// Returns the value of `location` for the transaction that wrote `entry`: the bytes in the entry replace those in
+/// memory.
 template <class Location>
 word overlay(const Location& location, const write_entry& entry) noexcept {
     if ((entry.bytes & location.bytes()) == location.bytes()) return location.extract(entry.value);

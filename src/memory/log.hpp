@@ -1,20 +1,21 @@
-// A growable array of trivial entries: the type of every log of a transaction.
+// A growable array of trivial entries. Every log of a transaction has this type.
 //
-// Memory. A log keeps its memory for the next transaction, up to `kept_bytes` without a time limit. A log that grows
-// beyond that is large, and tells its owner. The owner divides its transactions into periods. A period is so long that
-// counting its transactions costs nothing compared with the one that made the log large. The owner calls `record_usage`
-// at the end of each transaction and `end_period` at the end of each period. If the period has used less than a quarter
-// of a large log, the log then shrinks to twice the used part. So a log keeps its size while each period has one large
-// transaction. If only one transaction in many periods is large, growing costs a constant for each entry that it logs.
-// Memory that stays unused for a whole period is freed at its end.
+// Memory. A log keeps up to `kept_bytes` of its memory for the next transactions, without a time limit. A log that
+// grows beyond that size is large, and sets a flag of its owner. The owner divides its transactions into periods. A
+// period has so many transactions that counting them costs nothing compared with the one that made the log large. The
+// owner calls `record_usage` at the end of each transaction and `end_period` at the end of each period. If the period
+// has used less than a quarter of a large log, the log then shrinks to twice the used part. So a log keeps its size
+// while each period has one large transaction. If only one transaction in many periods is large, growing costs a
+// constant for each entry that it logs. Memory that stays unused for a whole period is freed at the end of the period.
 //
-// The other end. A log can set entries aside: they move to the other end of its memory, where walks through the log do
-// not visit them.
+// Entries set aside. A log can set entries aside: they move to the other end of its memory, where walks through the log
+// do not visit them.
 //
 //   begin_          end_          capacity_              limit_
 //     | the entries   | room        | those set aside      |
 //
-// An entry that is set aside takes the room that it had before, so setting aside entries of the log never needs memory.
+// An entry that is set aside takes the room that the entry had before, so setting aside entries of the log never needs
+// memory.
 #pragma once
 
 #include <algorithm>
@@ -31,32 +32,33 @@
 
 namespace tutti::memory {
 
-/// The size up to which a log keeps its memory.
+/// A log of at most this size keeps its memory.
 inline constexpr std::size_t kept_bytes = std::size_t{64} << 10;
 
-/// Returns the room in entries for a log that has room for `room`, after a period that has used `used`.
+/// Returns the new capacity of a log in entries after a period. `room` is the capacity before, and `used` is how much
+/// of it the period has used.
 template <class T>
 constexpr std::size_t room_after_period(std::size_t used, std::size_t room) noexcept {
     if (room / 4 < used || room * sizeof(T) <= kept_bytes) return room;
     return std::max(used * 2, kept_bytes / sizeof(T));
 }
 
-/// Not thread-safe. Entries move when its memory changes.
+/// Not thread-safe. Entries move when the log's memory changes.
 template <class T>
 class log {
     static_assert(std::is_trivially_copyable_v<T>);
 
 public:
     constexpr log() noexcept = default;
-    /// Creates an empty log that raises `large_flag` in `large_flags` whenever it becomes large. `large_flags` outlives
-    /// the log.
+    /// Creates an empty log. Whenever the log becomes large, it sets `large_flag` in `large_flags`. `large_flags` must
+    /// outlive the log.
     log(std::uint32_t& large_flags, std::uint32_t large_flag) noexcept
         : large_flags_{&large_flags}, large_flag_{large_flag} {}
     log(const log&) = delete;
     log& operator=(const log&) = delete;
     ~log() { std::free(begin_); }
 
-    /// Swaps the entries. Each log still tells its own owner.
+    /// Swaps the entries. The logs keep their flags.
     void swap(log& other) noexcept {
         std::swap(begin_, other.begin_);
         std::swap(end_, other.end_);
@@ -103,15 +105,15 @@ public:
 
     /// Returns how many entries are set aside.
     [[nodiscard]] std::size_t aside() const noexcept { return static_cast<std::size_t>(limit_ - capacity_); }
-    /// Returns number `i` of the entries that are set aside, in the order in which that happened.
+    /// Returns entry number `i` of those set aside, counted in the order in which they were set aside.
     [[nodiscard]] T& aside(std::size_t i) noexcept {
         TUTTI_ASSERT(i < aside(), "log index out of range");
         return limit_[-1 - static_cast<std::ptrdiff_t>(i)];
     }
     [[nodiscard]] const T& aside(std::size_t i) const noexcept { return const_cast<log&>(*this).aside(i); }
-    /// Adds an entry to those set aside. REQUIRES: has_room.
+    /// Sets aside an entry that is not in the log. REQUIRES: has_room.
     void set_aside(const T& entry) noexcept { *--capacity_ = entry; }
-    /// Drops all entries that are set aside from number `count` on.
+    /// Drops entries that are set aside: number `count` and all later ones.
     void shrink_aside(std::size_t count) noexcept { capacity_ = limit_ - count; }
 
     void record_usage() noexcept { max_used_ = std::max(max_used_, size() + aside()); }
@@ -129,14 +131,14 @@ public:
 
 private:
     TUTTI_COLD void grow(std::size_t more) {
-        // Twice the room, not twice the used part: a caller may reserve entries one by one for later, while the log is
-        // empty.
+        // The new size is twice the capacity, not twice the used part. Otherwise a caller that reserves entries one by
+        // one while the log is empty would make it grow each time.
         const std::size_t room = bytes() / sizeof(T);
         if (!resize(std::max({std::size_t{128}, room * 2, size() + aside() + more}))) throw std::bad_alloc{};
         if (large_flags_ != nullptr && is_large()) *large_flags_ |= large_flag_;
     }
-    /// Returns false, and changes nothing, if memory runs out. REQUIRES: the log becomes larger if entries are set
-    /// aside.
+    /// Changes the capacity. If memory runs out, returns false and changes nothing. REQUIRES: the log becomes larger if
+    /// entries are set aside.
     [[nodiscard]] bool resize(std::size_t entries) noexcept {
         const std::size_t used = size();
         const std::size_t aside_count = aside();
@@ -154,8 +156,8 @@ private:
 
     T* begin_ = nullptr;
     T* end_ = nullptr;
-    T* capacity_ = nullptr;     // the end of its room
-    T* limit_ = nullptr;        // the end of its memory
+    T* capacity_ = nullptr;     // the end of the room for entries
+    T* limit_ = nullptr;        // the end of the log's memory
     std::size_t max_used_ = 0;  // in this period
     std::uint32_t* large_flags_ = nullptr;
     std::uint32_t large_flag_ = 0;

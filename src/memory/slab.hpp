@@ -1,4 +1,4 @@
-// Memory for entries that others point to: they are added one by one, never move, and are freed all at once.
+// Memory for entries to which other objects point. Entries are added one by one, never move, and are freed all at once.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,9 @@
 
 namespace tutti::memory {
 
-/// Chunks whose sizes double from `first_chunk` entries to `max_chunk`, so that many entries share an allocation.
-/// The first chunk stays when the entries are freed; all other chunks are freed. Not thread-safe.
+/// Entries are in chunks, so that many entries share an allocation. The size of a chunk is `first_chunk` entries at
+/// first, and doubles up to `max_chunk`. When the entries are freed, the first chunk stays; all other chunks are freed.
+/// Not thread-safe.
 template <class T>
 class slab {
 public:
@@ -37,7 +38,7 @@ public:
         while (newest_->older != nullptr) std::free(std::exchange(newest_, newest_->older));
         open(*newest_, first_chunk);
     }
-    /// Drops the entries, and frees all chunks, including the first.
+    /// Drops the entries, and frees all chunks, including the first one.
     void trim() noexcept {
         clear();
         std::free(std::exchange(newest_, nullptr));
@@ -65,7 +66,7 @@ private:
     }
 
     chunk* newest_ = nullptr;
-    std::size_t room_ = 0;  // entries of the newest chunk
+    std::size_t room_ = 0;  // number of entries in the newest chunk
     T* next_ = nullptr;
     T* end_ = nullptr;
 };

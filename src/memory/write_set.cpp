@@ -43,11 +43,12 @@ void write_index::add(const log<write_entry>& entries) {
 }
 
 void write_index::reserve(const log<write_entry>& entries, std::size_t more) {
-    // If an algorithm does not use the index, the filter is empty, and the index needs no room.
+    // If an algorithm does not use the index, the filter is empty. Then the index needs no room.
     const std::size_t indexed = filter_ != 0 ? entries.size() : 0;
     const std::size_t count = indexed + more;
     if (count <= max_linear_search) return;
-    // Tables double until at most half of their slots are taken, so each has at most four slots per entry.
+    // The size of a table doubles until at most half of the slots are used, so a table has at most four slots per
+    // entry.
     const std::size_t max_slots = std::max<std::size_t>(64, count * 4);
     if (max_slots > slots_.size()) slots_.reserve(max_slots - slots_.size());
 }
@@ -69,15 +70,15 @@ void write_index::grow(const log<write_entry>& entries) {
 
 void write_index::drop(const log<write_entry>& entries, std::size_t kept) noexcept {
     const std::size_t dropped = entries.size() - kept;
-    // Newest first, as the argument at write_index requires.
+    // Entries are removed newest first, as the argument at write_index requires.
     for (std::size_t i = entries.size(); !slots_.empty() && i-- > kept;) {
         const std::size_t mask = slots_.size() - 1;
         std::size_t at = hash(entries.begin()[i].address) & mask;
         while (slots_[at] != i + 1) at = (at + 1) & mask;
         slots_[at] = 0;
     }
-    // A superfluous bit only costs a search in vain. If more entries are kept than dropped, rebuilding the filter would
-    // cost more.
+    // A superfluous bit in the filter only costs a needless search. If more entries are kept than dropped, rebuilding
+    // the filter would cost more.
     if (kept > std::max(dropped, max_linear_search)) return;
     filter_ = 0;
     for (std::size_t i = 0; i < kept; ++i) filter_ |= filter_bit(entries.begin()[i].address);

@@ -1,7 +1,7 @@
-// Counters that one thread writes and any thread reads: a number, and numbers by key.
+// Counters that one thread writes and any thread reads: a single number, and a set of numbers by key.
 //
-// Thread safety: one writer, the owner, which loads and stores relaxed; other threads read each number at any time. A
-// keyed counter only grows, at its head. A thread that loads the head (acquire, partner: the release in
+// Thread safety: the owner is the only writer, and loads and stores relaxed; other threads may read each number at any
+// time. A keyed counter only grows, at its head. A thread that loads the head (acquire, partner: the release in
 // keyed_counter::at) finds every earlier entry complete. If memory runs out, only counts are lost.
 #pragma once
 
@@ -23,8 +23,8 @@ private:
     std::atomic<std::uint64_t> value_{0};
 };
 
-/// Counts by key. Few keys are expected, because they are places in a program. Entries live as long as the counter, and
-/// counters with entries live as long as the process.
+/// Counts by key. There should be few keys, because a key is a place in a program. Entries live as long as the counter,
+/// and counters with entries live as long as the process.
 template <class Key, class Count>
 class keyed_counter {
 public:
@@ -32,8 +32,8 @@ public:
     keyed_counter(const keyed_counter&) = delete;
     keyed_counter& operator=(const keyed_counter&) = delete;
 
-    /// Returns the count of a key; for the owner only. Calls `made(key)`, which must not throw, for a new key. Returns
-    /// null if memory runs out.
+    /// Returns the count of a key. Only the owner may call this. If the key is new, calls `made(key)`, which must not
+    /// throw. Returns null if memory runs out.
     template <class F>
     Count* at(const Key& key, F&& made) noexcept {
         for (entry* e = head_.load(std::memory_order_relaxed); e != nullptr; e = e->next) {
@@ -52,7 +52,7 @@ public:
     void for_each(F&& f) const {
         for (const entry* e = head_.load(std::memory_order_acquire); e != nullptr; e = e->next) f(e->key, e->count);
     }
-    /// Calls f(count), which may change the count.
+    /// Calls f(count) for each key. f may change the count.
     template <class F>
     void for_each_to_change(F&& f) noexcept {
         for (entry* e = head_.load(std::memory_order_acquire); e != nullptr; e = e->next) f(e->count);

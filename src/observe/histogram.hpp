@@ -1,4 +1,4 @@
-// Percentiles of counts by bucket, for any kind of buckets.
+// Computes percentiles from counts by bucket, for any kind of buckets.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ template <class Counts>
     return std::accumulate(buckets.begin(), buckets.end(), std::uint64_t{0});
 }
 
-/// Returns limit_of(b) for the bucket b in which the share q of all counts, between 0 and 1, is reached; 0 if there are
-/// no counts. The last bucket stands for all larger values.
+/// Returns limit_of(b) for the bucket b in which the share q of all counts is reached; q is between 0 and 1. Returns 0
+/// if there are no counts. The last bucket contains all larger values.
 template <class Counts, class Limit>
 [[nodiscard]] std::uint64_t percentile(const Counts& buckets, double q, Limit limit_of) noexcept {
     const std::uint64_t all = count_of(buckets);

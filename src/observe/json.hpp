@@ -1,4 +1,4 @@
-// Writes JSON (RFC 8259) piece by piece. The caller writes the pieces in a valid order; the writer adds the commas.
+// Writes JSON (RFC 8259) piece by piece. The caller writes the pieces in a valid order, and the writer adds the commas.
 #pragma once
 
 #include <charconv>
@@ -10,8 +10,8 @@
 
 namespace tutti::observe {
 
-/// Returns the length in bytes of the character (RFC 3629) with which `text` begins, or 0 if that is not a valid one.
-/// REQUIRES: `text` is not empty.
+/// Returns the length in bytes of the UTF-8 character (RFC 3629) with which `text` begins. Returns 0 if `text` does not
+/// begin with a valid character. REQUIRES: `text` is not empty.
 inline std::size_t utf8_length(std::string_view text) noexcept {
     const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
     const unsigned lead = byte(0);
@@ -46,7 +46,7 @@ public:
         text_ += std::to_string(number);
         return *this;
     }
-    /// Writes three decimals, independently of the program's locale. REQUIRES: the number is finite.
+    /// Writes a number with three decimals, independently of the program's locale. REQUIRES: the number is finite.
     json_writer& value(double number) {
         char text[320];  // room for the largest number, with 309 digits before the point
         char* const end = std::to_chars(std::begin(text), std::end(text), number, std::chars_format::fixed, 3).ptr;
@@ -66,7 +66,7 @@ public:
     }
     json_writer& value(const std::string& text) { return value(std::string_view{text}); }
     json_writer& value(const char* text) { return value(std::string_view{text}); }
-    /// Begins a new line, for the next value of an array.
+    /// Begins a new line for the next value of an array.
     json_writer& line() {
         if (!first_) text_ += ',';
         first_ = true;
@@ -101,8 +101,8 @@ private:
         if (!first_) text_ += ',';
         first_ = false;
     }
-    /// Writes a string. File names may be any bytes: bytes that are not UTF-8 are written as Latin-1, so the text is
-    /// valid.
+    /// Writes a string. The text may contain any bytes, for example in file names. Bytes that are not UTF-8 are written
+    /// as Latin-1, so the JSON text is valid.
     void put(std::string_view text) {
         text_ += '"';
         while (!text.empty()) {

@@ -1,13 +1,13 @@
-// Static probes for perf, bpftrace and SystemTap: a no-op in the code and a note in the file. Without the package that
-// defines them there are no probes.
+// Static probes for perf, bpftrace and SystemTap. A probe is a no-op in the code and a note in the file. Without the
+// package that defines the macros for probes, there are no probes.
 //
-// Those of libtutti, each with the name of the atomic block, or null, and the number of the context's descriptor:
+// The probes of libtutti. Each has the name of the atomic block, or null, and the number of the context's descriptor:
 //
 //   tutti:begin   name, attempt, descriptor   an attempt of an outermost block is about to begin
-//   tutti:commit  name, attempt, descriptor   its writes are published
-//   tutti:abort   name, abort_cause, descriptor   it has been rolled back, and all that it owned is free
+//   tutti:commit  name, attempt, descriptor   the attempt's writes are published
+//   tutti:abort   name, abort_cause, descriptor   the attempt was rolled back, and everything that it owned is free
 //
-// Those of the server: server/calls/probes.hpp.
+// The probes of the server are in server/calls/probes.hpp.
 #pragma once
 
 #if __has_include(<sys/sdt.h>)

@@ -10,7 +10,8 @@ reservoir::reservoir(std::size_t capacity, std::uint64_t seed) : capacity_{capac
     sorted_.reserve(capacity);
 }
 
-/// Returns a random number below `bound`: splitmix64 (Vigna), with the high half of a product instead of a remainder.
+/// Returns a random number below `bound`. The generator is splitmix64 (Vigna); the result is the high half of a product
+/// instead of a remainder.
 std::uint64_t reservoir::below(std::uint64_t bound) noexcept {
     std::uint64_t z = (random_ += 0x9e3779b97f4a7c15U);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -42,7 +43,7 @@ void reservoir::sort() noexcept {
 std::uint64_t reservoir::percentile(double q, std::size_t outliers) noexcept {
     const base::lock_guard guard{lock_};
     if (sample_.empty()) return 0;
-    // While the sample is small, every duration has a large weight.
+    // While the sample is small, it is sorted after every change, because every duration has a large weight.
     if (changes_ != 0 && (changes_ >= capacity_ / 16 || sorted_.size() < capacity_ / 4)) sort();
     const auto rank = static_cast<std::size_t>(std::ceil(q * static_cast<double>(sorted_.size())));
     const std::size_t most = sorted_.size() > outliers ? sorted_.size() - outliers : 1;

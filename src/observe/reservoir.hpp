@@ -1,12 +1,12 @@
 // A random sample of a stream of durations, of bounded size: Vitter, "Random Sampling with a Reservoir", ACM TOMS
 // 11(1), 1985, algorithm R. After k durations, each of them is in the sample with the same probability.
 //
-// The sample forgets: once the stream is `memory` times as long as the sample, every new duration enters with the
-// probability 1 / memory. An old duration then stays for memory * capacity further durations on average. So the sample
-// follows a block that has become slower or faster.
+// The sample forgets old durations: once the stream is `memory` times as long as the sample, every new duration enters
+// with the probability 1 / memory. An old duration then stays for memory * capacity further durations on average. So
+// the sample adapts to a block that has become slower or faster.
 //
-// Thread safety: any thread. The lock is held for some 20 ns, and for as long as sorting takes at a refresh. A context
-// that can be switched away calls inside a critical region.
+// Thread safety: any thread may call any function. The lock is held for some 20 ns, and during a refresh for as long as
+// the sorting takes. A context that can be switched away must make its calls inside a critical region.
 #pragma once
 
 #include <cstddef>
@@ -21,26 +21,27 @@ class reservoir {
 public:
     static constexpr std::uint64_t memory = 16;
 
-    /// Creates an empty sample. The random numbers follow from `seed`. Throws std::bad_alloc. Only `sample` allocates
-    /// memory later.
+    /// Creates an empty sample. `seed` determines the random numbers. Throws std::bad_alloc. After this, only `sample`
+    /// allocates memory.
     explicit reservoir(std::size_t capacity, std::uint64_t seed = 1);
     reservoir(const reservoir&) = delete;
     reservoir& operator=(const reservoir&) = delete;
 
     void add(std::uint64_t duration) noexcept;
 
-    /// Returns the duration that the share `q` of the sample does not exceed (nearest rank); 0 while the sample is
-    /// empty. Sorts when a sixteenth of the sample has been replaced since the last time, so the result may be that
-    /// much out of date. REQUIRES: 0 < q <= 1.
+    /// Returns the duration that the share `q` of the sample does not exceed (nearest rank), or 0 if the sample is
+    /// empty. Sorts the sample when a sixteenth of it has been replaced since the last time, so the result may be out
+    /// of date by that much. REQUIRES: 0 < q <= 1.
     [[nodiscard]] std::uint64_t percentile(double q) noexcept { return percentile(q, 0); }
 
-    /// Does the same, but never returns one of the `outliers` longest durations, unless the sample has no others.
+    /// Does the same, but never returns one of the `outliers` longest durations, unless the sample has no other
+    /// durations.
     [[nodiscard]] std::uint64_t percentile(double q, std::size_t outliers) noexcept;
 
-    /// Removes the longest duration from the sample, if there is one. O(capacity).
+    /// Removes the longest duration from the sample. Does nothing if the sample is empty. O(capacity).
     void forget_longest() noexcept;
 
-    /// Returns the present sample, unordered. Throws std::bad_alloc.
+    /// Returns a copy of the current sample, unordered. Throws std::bad_alloc.
     [[nodiscard]] std::vector<std::uint64_t> sample() const;
 
 private:
@@ -50,9 +51,9 @@ private:
     mutable base::lock lock_;
     std::size_t capacity_;
     std::uint64_t random_;
-    std::uint64_t seen_ = 0;             // at most memory * capacity_
-    std::size_t changes_ = 0;            // changes of the sample since it was sorted
-    std::vector<std::uint64_t> sample_;  // both have their full capacity from the start
+    std::uint64_t seen_ = 0;             // length of the stream, but at most memory * capacity_
+    std::size_t changes_ = 0;            // number of changes since the sample was sorted
+    std::vector<std::uint64_t> sample_;  // like the next member, has its full capacity from the start
     std::vector<std::uint64_t> sorted_;
 };
 

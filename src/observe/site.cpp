@@ -26,8 +26,8 @@ registry& sites_registry() {
 site& find_or_make(const detail::call_site& where, const char* given_name) {
     const std::string name = given_name != nullptr ? given_name : "";
     const std::string file = file_of(where);
-    // The identity leaves out the function: compilers disagree on whether each instance of a generic lambda has its own
-    // name.
+    // The identity does not contain the function, because compilers disagree on whether each instance of a generic
+    // lambda has its own name.
     const std::string identity = file + ':' + std::to_string(line_of(where)) + ':' + name;
     const std::lock_guard guard{mutex.value};
     registry& r = sites_registry();
@@ -46,7 +46,7 @@ site& find_or_make(const detail::call_site& where, const char* given_name) {
 }  // namespace
 
 site& site_of(const detail::call_site& where, const char* given_name) {
-    // Acquire: the site was filled before its pointer was stored.
+    // Acquire, because the site was filled before its pointer was stored.
     if (auto* const known = static_cast<site*>(where.slot->site.load(std::memory_order_acquire));
         known != nullptr && known->given_name == given_name && known->line == line_of(where)) {
         return *known;

@@ -1,4 +1,4 @@
-// A site: one atomic block of the source, or one name given to blocks.
+// A site: one atomic block of the source, or a name that the program gives to blocks.
 #pragma once
 
 #include <atomic>
@@ -15,13 +15,13 @@ struct site {
     std::string file;
     std::string function;
     unsigned line;
-    const char* given_name;  // the given pointer, which saves comparing the text
+    const char* given_name;  // the pointer that was given; saves comparing the text
     std::atomic<const char*> irrevocable_reason{nullptr};
-    std::atomic<void*> deadlines{nullptr};   // core/modes/site_times.hpp, once a block with a deadline has run here
-    std::atomic<void*> contention{nullptr};  // what a policy knows about the site; never freed
+    std::atomic<void*> deadlines{nullptr};   // core/modes/site_times.hpp; set when a block with a deadline has run here
+    std::atomic<void*> contention{nullptr};  // what a policy has recorded about the site; never freed
 };
 
-/// Return the place of a call. The slot of a call through the C interface says that it is one.
+/// Return the place of a call. If the call came through the C interface, its slot contains a mark.
 inline bool is_in_c(const detail::call_site& where) noexcept { return where.slot->file != nullptr; }
 inline const char* file_of(const detail::call_site& where) noexcept {
     return is_in_c(where) ? where.slot->file : where.at.file_name();
@@ -30,15 +30,15 @@ inline unsigned line_of(const detail::call_site& where) noexcept {
     return is_in_c(where) ? where.slot->line : where.at.line();
 }
 
-/// Returns the site of a call, and creates it at the first call. The call's slot remembers the first site, so that a
-/// block with one name, or no name, is found by two loads. Throws std::bad_alloc.
+/// Returns the site of a call, and creates the site at the first call. The call's slot remembers the first site, so
+/// that two loads find the site of a block with one name, or no name. Throws std::bad_alloc.
 site& site_of(const detail::call_site& where, const char* given_name);
 
 /// Returns the site with that number. REQUIRES: id < sites().
 [[nodiscard]] const site& site_number(std::uint32_t id);
 [[nodiscard]] std::uint32_t sites();
 
-/// Keep all threads from registering a site during a fork (core/lifecycle/fork.hpp).
+/// Lock and unlock the registration of sites in all threads, for a fork (core/lifecycle/fork.hpp).
 void lock_sites() noexcept;
 void unlock_sites() noexcept;
 

@@ -10,8 +10,8 @@ constinit std::atomic<bool> counting_library{false};
 
 bool transaction_counters::enter(const block_id& where, std::uint32_t attempt) noexcept {
     try {
-        // Release: a thread that finds the site also finds its content. Stored only if the site is another one, which
-        // spares its readers.
+        // Release, so that a thread that finds the site also finds its content. The pointer is stored only if the site
+        // has changed, which spares threads that read it a cache miss.
         if (const site* const s = &site_of(where.at, where.name); entered_.load(std::memory_order_relaxed) != s)
             entered_.store(s, std::memory_order_release);
     } catch (const std::bad_alloc&) {}
@@ -45,7 +45,7 @@ void transaction_counters::count_commit(const block_id& where, std::uint32_t res
     counters* const c = at(where);
     if (c == nullptr) return;
     c->commits.add_one();
-    // The bucket is the number of bits: 0, 1, 2-3, 4-7, …
+    // The number of the bucket is the number of bits: 0, 1, 2-3, 4-7, …
     auto& by_restarts = c->commits_by_restarts;
     by_restarts[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(restarts)), by_restarts.size() - 1)]
         .add_one();
@@ -97,8 +97,8 @@ void transaction_counters::count_hardware_abort(const block_id& where, hardware_
     if (counters* const c = at(where)) c->hardware_aborts[static_cast<std::size_t>(why)].add_one();
 }
 
-/// Calls f(counter, sum) for every counter, except those by conflicting site, with the member of site_statistics that
-/// sums it up.
+/// Calls f(counter, sum) for every counter, where `sum` is the member of site_statistics that sums the counter up.
+/// Omits the counters by conflicting site.
 template <class F>
 void transaction_counters::pair_up(counters& c, site_statistics& s, F&& f) {
     const auto each = [&f](auto& many, auto& sums) {

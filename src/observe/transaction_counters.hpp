@@ -1,8 +1,8 @@
 // The counters of one descriptor's transactions, by site.
 //
-// Thread safety: `enter` and `count_*` are for the owner, which is the only writer of the counters. `add_to`, `entered`
-// and `attempt` are for any thread, and read the present values (observe/counter.hpp). A counter never moves after its
-// creation.
+// Thread safety: only the owner may call `enter` and `count_*`, and only the owner writes the counters. Any thread may
+// call `add_to`, `entered` and `attempt`, which read the current values (observe/counter.hpp). A counter never moves
+// after its creation.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@
 
 namespace tutti::observe {
 
-/// True if all transactions are counted. Read when a transaction begins.
+/// True if all transactions are counted. The flag is read when a transaction begins.
 extern std::atomic<bool> counting;
-/// True if blocks of the library are counted, because a report is wanted. Blocks of the language have their own
+/// True if blocks of the library are counted because a report is requested. Blocks of the language have their own
 /// counters.
 extern std::atomic<bool> counting_library;
 /// Returns true if a block of the library is counted.
@@ -41,32 +41,32 @@ public:
     transaction_counters(const transaction_counters&) = delete;
     transaction_counters& operator=(const transaction_counters&) = delete;
 
-    /// Notes that an attempt of `where` begins, with the number `attempt` in its execution. Returns true if it is one
-    /// of those that are timed.
+    /// Records that attempt number `attempt` of an execution of `where` begins. Returns true if this attempt is to be
+    /// timed.
     [[nodiscard]] bool enter(const block_id& where, std::uint32_t attempt) noexcept;
-    /// Returns the block of the running or latest attempt, or null if nothing has been counted. Other threads may find
-    /// `entered` and `attempt` of different attempts.
+    /// Returns the block of the running or latest attempt, or null if nothing has been counted. If another thread calls
+    /// `entered` and `attempt`, the two results may belong to different attempts.
     [[nodiscard]] const site* entered() const noexcept { return entered_.load(std::memory_order_acquire); }
     [[nodiscard]] std::uint32_t attempt() const noexcept { return attempt_.load(std::memory_order_relaxed); }
 
-    /// Counts a commit. `restarts`: how often the block had run in vain. All count_ functions drop the count if memory
-    /// runs out.
+    /// Counts a commit. `restarts` is the number of attempts that failed before. All count_ functions drop the count if
+    /// memory runs out.
     void count_commit(const block_id& where, std::uint32_t restarts) noexcept;
     void count_duration(const block_id& where, std::uint64_t nanoseconds) noexcept;
-    /// Counts an abort. `conflicting_site`: the block that conflicted, or null; `lost`: the duration of the attempt
+    /// Counts an abort. `conflicting_site` is the block that conflicted, or null. `lost` is the duration of the attempt
     /// in nanoseconds, if it was timed.
     void count_abort(const block_id& where, abort_cause cause, const site* conflicting_site,
                      std::uint64_t lost) noexcept;
     void count_partial_rollback(const block_id& where) noexcept;
     void count_irrevocable(const block_id& where, const char* reason) noexcept;
-    /// Counts a block with a deadline that committed in mode `m`.
+    /// Counts a block with a deadline that has committed in mode `m`.
     void count_deadline(const block_id& where, mode m, bool met) noexcept;
     void count_refusal(const block_id& where) noexcept;
     void count_hardware_commit(const block_id& where) noexcept;
     void count_hardware_abort(const block_id& where, hardware_abort why) noexcept;
 
-    /// Adds the counters to those with the same site number in `sums`. Leaves out sites whose numbers are beyond its
-    /// end.
+    /// Adds the counters to the elements of `sums` with the same site number. Omits sites whose numbers are beyond the
+    /// end of `sums`.
     void add_to(std::vector<site_statistics>& sums) const;
     void reset() noexcept;
 
@@ -87,7 +87,7 @@ private:
     std::uint32_t attempts_ = 0;
     std::atomic<const site*> entered_{nullptr};
     std::atomic<std::uint32_t> attempt_{0};
-    mutable std::mutex growth_;  // guards by_site_, between the owner and add_to
+    mutable std::mutex growth_;  // guards by_site_ between the owner and add_to
     std::vector<std::unique_ptr<counters>> by_site_;
 };
 

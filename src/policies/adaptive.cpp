@@ -15,18 +15,19 @@
 namespace tutti::policies {
 namespace {
 
-/// The data of a site of which a block was defeated.
+/// The data of a site at which a block was defeated.
 struct contended {
     contention_intensity intensity;
     class trial trial;
     core::execution_queue queue;
 };
 
-/// The longest time that a block stays in a queue. Waiting is the purpose of a queue. But if the holder waits for a
-/// block behind it (by a lock of the program, for example), the program must not stop.
+/// The maximum time for which a block stays in a queue. The time is long, because waiting is the purpose of a queue.
+/// But it must be limited, because the holder may wait for a block behind it, for example by a lock of the program.
+/// Without a limit, the program would stop.
 constexpr std::chrono::milliseconds longest_in_queue{20};
 
-/// Sites that are on trial or serialised. The table has few places; other sites wait until one of these is resting
+/// Sites that are on trial or serialised. The table has few places, so other sites wait until one of these is resting
 /// again.
 constinit std::array<detail::shared<contended*>, 8> watched{};
 
@@ -60,11 +61,11 @@ void stop_watching(contended& c) noexcept {
     }
 }
 
-/// Ends trials of sites where no block runs any more, which would keep all begins listening.
+/// Ends trials of sites at which no block runs any more. Such trials would make all blocks begin out of line.
 void end_idle_trials() noexcept {
     const base::deadline now = base::now();
     for (auto& place : watched) {
-        // Acquire: a site that is found is constructed.
+        // Acquire, so that a site that is found is completely constructed.
         contended* const c = place.load(std::memory_order_acquire);
         if (c != nullptr && c->trial.end_if_idle(now)) stop_watching(*c);
     }
@@ -94,7 +95,7 @@ contended* find(core::descriptor& d) noexcept {
 contended* find_or_make(core::descriptor& d) noexcept {
     try {
         observe::site& site = site_of(d);
-        // Acquire, and release below: a thread that finds the object finds it constructed.
+        // Acquire here and release below, so that a thread that finds the object finds it completely constructed.
         void* there = site.contention.load(std::memory_order_acquire);
         if (there == nullptr) {
             auto fresh = core::in_critical_region(d, [] { return std::make_unique<contended>(); });
@@ -104,7 +105,7 @@ contended* find_or_make(core::descriptor& d) noexcept {
         }
         return static_cast<contended*>(there);
     } catch (const std::bad_alloc&) {
-        return nullptr;  // the site stays as it is
+        return nullptr;  // the site stays without data
     }
 }
 
@@ -116,14 +117,15 @@ void wait_in_queue(core::descriptor& self) noexcept {
         if (self.own_sequence % 256 == 0) end_idle_trials();
         return;
     }
-    self.slow_commit |= core::slow_commit_restarted;  // so that its end is counted
-    // Inside another transaction, d could wait for an execution that waits for that transaction.
+    self.slow_commit |= core::slow_commit_restarted;  // so that the end of this execution is counted
+    // An execution inside another transaction is not queued, because it could wait for an execution that waits for that
+    // transaction.
     if (self.run.queued || core::ancestor_runs(self) || !(everywhere || c->trial.is_serialising())) return;
     core::enqueue(c->queue, self, queue_wait_limit(how));
 }
 
 void note_defeat(core::descriptor& self) noexcept {
-    // An execution that was queued was given a defeat that did not happen, so it says nothing about the contention of
+    // If an execution was queued, its defeat was only simulated, so this defeat proves nothing about the contention of
     // its site.
     if (!core::is_defeat(self.cause) || self.run.queued) return;
     contended* const c = find_or_make(self);

@@ -1,5 +1,5 @@
-// Policies that compare the two transactions, or always favour one side: patient, aggressive, timestamp, karma,
-// priority, deadline. self_abort.hpp has the policies that always abort themselves.
+// The policies that compare the two transactions, or always favour one side: patient, aggressive, timestamp, karma,
+// priority, deadline. The policies that always abort themselves are in self_abort.hpp.
 #pragma once
 
 #include <chrono>
@@ -12,12 +12,12 @@
 
 namespace tutti::policies {
 
-// ---- timestamp: the older transaction wins. An execution draws its age at its first conflict, and keeps it
-// over its restarts. So every execution becomes the oldest at some time, and does not starve.
+// ---- timestamp: the older transaction wins. An execution draws its age at its first conflict, and keeps the age over
+// its restarts. So every execution becomes the oldest at some time, and does not starve.
 //
-// After "greedy" (Guerraoui, Herlihy, Pochon: PODC 2005), which draws the age at the start. Drawing it at the first
-// conflict saves all others the access to the counter. It changes the order only among transactions that never
-// conflicted.
+// After "greedy" (Guerraoui, Herlihy, Pochon: PODC 2005), which draws the age at the start. Here the age is drawn at
+// the first conflict, so executions without a conflict need not access the counter. This changes the order only among
+// transactions that have not conflicted.
 
 inline core::verdict older_wins(core::descriptor& self, core::descriptor& other, abort_cause /*where*/) noexcept {
     return core::is_older(self, other) ? core::verdict::kill_other : core::verdict::wait;
@@ -29,14 +29,15 @@ inline constexpr core::policy timestamp{.name = "timestamp",
                                         .pause = core::wait_or_back_off,
                                         .remote = {.precedence = core::remote_conflict_rules::precedence_rule::age}};
 
-// ---- patient, the default: wait for the other transaction. The conflict has spun for a microsecond by then.
+// ---- patient, the default: wait for the other transaction. Before the policy is called, the conflict has spun for a
+// microsecond.
 //
 // A transaction that has written nothing sleeps in place until the other has ended. A transaction that has written
-// aborts instead (core/conflict/conflict.cpp says why), and sleeps before its next attempt. So no transaction spins on
-// a sleeping owner, and none sleeps while it owns orecs that others want.
+// aborts instead (core/conflict/conflict.cpp gives the reason), and sleeps before its next attempt. So no transaction
+// spins on a sleeping owner, and no transaction sleeps while it owns orecs that others need.
 //
-// If two visible readers want to write what both have marked, both would abort, again and again. So the older one
-// continues.
+// If two visible readers want to write what both have marked, both would abort again and again. To prevent this, the
+// older one continues.
 
 inline core::verdict wait_for_other(core::descriptor& self, core::descriptor& other, abort_cause where) noexcept {
     if (where == abort_cause::conflict_visible_read && self.strict()) return older_wins(self, other, where);
@@ -55,8 +56,8 @@ inline core::verdict choose_kill(core::descriptor& /*self*/, core::descriptor& /
     return core::verdict::kill_other;
 }
 
-/// Delays a killed transaction. Otherwise it could conflict with its killer again before the killer has looked,
-/// forever.
+/// Delays a killed transaction. Otherwise it could conflict with its killer again before the killer has checked the
+/// orec, and this could repeat forever.
 inline void pause_for_killer(core::descriptor& self) noexcept {
     if (self.run.last_cause == abort_cause::killed) core::back_off(self);
     else base::spin_turn();
@@ -70,15 +71,16 @@ inline constexpr core::policy aggressive{.name = "aggressive",
                                          .remote = {.precedence = core::remote_conflict_rules::precedence_rule::all}};
 
 // ---- karma: the transaction that has done more work wins (Scherer, Scott: PODC 2005). The work is the number of reads
-// of this attempt and of those that were rolled back. The reads of the other's running attempt cannot be seen, and do
-// not count. Each attempt adds one, so that no transaction loses to the same other one forever.
+// of this attempt and of the attempts that were rolled back. Reads of the other transaction's running attempt are not
+// visible, and do not count. Each attempt adds one, so that no transaction loses to the same other transaction forever.
 
 inline void add_work(core::descriptor& self) noexcept {
     if (self.run.rank == core::senior_rank) return;
     core::announce_rank(self, self.run.rank + 1 + static_cast<std::int64_t>(self.reads()));
 }
 
-/// Lets the higher rank win, with `mine` as the rank of self; among equals, the older one.
+/// Lets the transaction with the higher rank win; `mine` is the rank of self. If the ranks are equal, the older
+/// transaction wins.
 inline core::verdict compare_ranks(core::descriptor& self, std::int64_t mine, core::descriptor& other,
                                    abort_cause where) noexcept {
     const std::int64_t theirs = core::rank_shown(other);
@@ -97,13 +99,13 @@ inline constexpr core::policy karma{.name = "karma",
                                     .abort = add_work,
                                     .remote = {.precedence = core::remote_conflict_rules::precedence_rule::work}};
 
-// ---- priority: the higher options::priority wins; among equals, the older transaction.
+// ---- priority: the higher options::priority wins; if the priorities are equal, the older transaction wins.
 
 inline core::verdict higher_rank_wins(core::descriptor& self, core::descriptor& other, abort_cause where) noexcept {
     return compare_ranks(self, core::rank_shown(self), other, where);
 }
 
-/// Announces the priority of the block; 0 need not be announced.
+/// Announces the priority of the block. Priority 0 need not be announced.
 inline void announce_priority(core::descriptor& self) noexcept {
     if (self.run.how->priority != 0) core::announce_rank(self, self.run.how->priority);
 }
@@ -116,19 +118,21 @@ inline constexpr core::policy priority{
     .start = announce_priority,
     .remote = {.precedence = core::remote_conflict_rules::precedence_rule::priority}};
 
-// ---- deadline: the earlier deadline wins, then the older transaction (Maldonado et al., 6). A transaction without a
-// deadline loses to all that have one. A writer conflicts with readers whose reads are visible, as they are when a
-// deadline is near. Then the thread also keeps its processor until the commit, if it can (5, "Time-slice extensions").
+// ---- deadline: the earlier deadline wins; if the deadlines are equal, the older transaction (Maldonado et al., 6). A
+// transaction without a deadline loses to all transactions with a deadline. A writer conflicts with readers whose reads
+// are visible. Reads become visible when the deadline is near. At that time the thread also keeps its processor until
+// the commit, if possible (5, "Time-slice extensions").
 
-/// How long a thread may be away while the threads that wait for its processor run: the period that Linux 6.1 divides
-/// among them on eight processors or more. Other kernels and machines take less, or have no such bound.
+/// How long a thread may be off its processor while the other threads of that processor run. The value is the period
+/// that Linux 6.1 divides among the threads on eight processors or more. Other kernels and machines have a shorter
+/// period, or no such bound.
 inline constexpr std::chrono::milliseconds max_time_of_others{24};
 
 inline void announce_deadline(core::descriptor& self) noexcept {
     const core::timing& t = self.run.deadline_state;
     if (!t.active) return;
     core::announce_rank(self, core::senior_rank - 1 - t.due.time_since_epoch().count() / 2);
-    // From that time on, the block would be late if its thread had to leave the processor.
+    // If the thread had to leave the processor after that time, the block would be late.
     core::request_turn_extension(self, t.due - t.expected - max_time_of_others);
 }
 

@@ -1,21 +1,23 @@
-// The deadline policy: how strict an attempt must be, given the time that is left. After Maldonado et al.,
+// Decides how strict an attempt must be, given the time that is left until the deadline. After Maldonado et al.,
 // "Kernel-Assisted Scheduling and Deadline Support for Software Transactional Memory", 4.2 and figure 2.
 //
-// How early. A visible attempt may fail at its end. An irrevocable attempt must still fit after it, which may wait for
-// its turn as long as it runs: V + 2 I before the deadline. Before that, there must be time for two more optimistic
-// attempts: 2 L more. The paper assumes V = 2 L and I = L, hence its 4 L and 6 L. A scan of many variables takes 10 to
-// 70 times as long in the stricter modes. So here V and I are percentiles of the site's measurements, as L is; the
-// paper's values apply until then.
+// How early attempts become stricter. L, V and I are the durations of an optimistic, a visible and an irrevocable
+// attempt. A visible attempt may fail at its end. After it, there must be time for an irrevocable attempt, which may
+// wait for its turn as long as it runs: V + 2 I before the deadline. Before the visible attempt, there must be time for
+// two more optimistic attempts: 2 L more. The paper assumes V = 2 L and I = L, hence its 4 L and 6 L. A scan of many
+// variables takes 10 to 70 times as long in the stricter modes. So here V and I are percentiles of the site's
+// measurements, as L is; the paper's values apply until there are measurements.
 //
-// Whether at all. A strict attempt takes longer and delays others. So there must be evidence that the ordinary attempt
-// would be late, and that the strict one would not:
-//   - The execution has lost an attempt to others. Or L and twice the usual loss of the site do not fit into the time
-//     left. Or the running attempt has taken 2 L, so it waits for others.
-//   - The median of durations in the stricter mode is at most the time left.
+// Whether attempts become stricter at all. A strict attempt takes longer and delays others. So there must be evidence
+// that an ordinary attempt would be late, and that a strict one would not:
+//   - An ordinary attempt would be late in one of three cases. The execution has lost an attempt to others. Or L and
+//     twice the usual loss of the site do not fit into the time left. Or the running attempt has taken 2 L already, so
+//     it is waiting for others.
+//   - A strict attempt would not be late if the median of durations in the stricter mode is at most the time left.
 // So a block that others do not disturb never becomes stricter. core/modes/strictness_trial.hpp finds the sites where
 // strictness keeps more deadlines.
 //
-// Factors other than the defaults apply without these conditions.
+// Factors other than the defaults apply without these two conditions.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +27,7 @@
 
 namespace tutti::policies {
 
-/// Returns the time that lies `nanoseconds` before `due`. Never overflows: the result is at least the beginning of the
+/// Returns the time that is `nanoseconds` before `due`. Never overflows: the result is at least the beginning of the
 /// clock.
 inline base::deadline before(base::deadline due, double nanoseconds) noexcept {
     const auto since_start = due.time_since_epoch().count();
@@ -33,7 +35,8 @@ inline base::deadline before(base::deadline due, double nanoseconds) noexcept {
     return due - std::chrono::nanoseconds{static_cast<std::int64_t>(nanoseconds)};
 }
 
-/// Returns the times from which attempts are stricter, by factors of L alone. `expected` is L, or 0 if L is not known.
+/// Returns the times after which attempts are stricter, calculated only by factors of L. `expected` is L, or 0 if L is
+/// not known.
 inline core::deadline_schedule make_schedule(base::deadline due, std::chrono::nanoseconds expected,
                                              const deadline_tuning& tuning) noexcept {
     const auto usual = static_cast<double>(expected.count());
@@ -42,7 +45,8 @@ inline core::deadline_schedule make_schedule(base::deadline due, std::chrono::na
             .latest_start = before(due, usual)};
 }
 
-/// Returns a schedule that measurements decide, unless `tuning` has factors of its own.
+/// Returns a schedule that is calculated from measurements, unless `tuning` contains factors that differ from the
+/// defaults.
 inline core::deadline_schedule make_schedule(base::deadline due, const core::schedule_inputs& seen,
                                              const deadline_tuning& tuning) noexcept {
     if (core::uses_factors_only(tuning)) return make_schedule(due, seen.expected, tuning);
@@ -51,7 +55,7 @@ inline core::deadline_schedule make_schedule(base::deadline due, const core::sch
         return measured.count() != 0 ? static_cast<double>(measured.count()) : otherwise;
     };
     const double for_both = known_or(seen.visible.expected, 2 * usual) + 2 * known_or(seen.irrevocable.expected, usual);
-    // How long before the deadline the evidence exists.
+    // The time before the deadline at which there is evidence that the ordinary attempt would be late.
     const auto left = static_cast<double>((due - seen.planned).count());
     const double late =
         seen.rolled_back ? left : std::max(left - 2 * usual, usual + 2 * seen.rollbacks_per_commit * usual);

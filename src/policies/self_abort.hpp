@@ -1,5 +1,5 @@
-// Policies that always abort themselves, and differ in their wait before the next attempt: suicide, delay, backoff,
-// yield, serialize-spin, serialize. serialize_soft.cpp has the one that needs more.
+// Policies that always abort their own transaction. They differ in the wait before the next attempt: suicide, delay,
+// backoff, yield, serialize-spin, serialize. A further one, which needs more code, is in serialize_soft.cpp.
 #pragma once
 
 #include "base/futex.hpp"
@@ -17,7 +17,7 @@ inline core::verdict choose_self_abort(core::descriptor& /*self*/, core::descrip
     return core::verdict::abort_self;
 }
 
-/// Blocks of other processes are treated likewise: the loser waits only between two attempts.
+/// Conflicts with blocks of other processes are handled in the same way: the loser waits only between two attempts.
 inline constexpr core::remote_conflict_rules remote_self_abort{.may_wait = false};
 
 // ---- suicide: run again at once. The baseline of Maldonado et al.; only chance keeps two transactions from aborting
@@ -75,12 +75,12 @@ inline constexpr core::policy yield{.name = "yield",
                                     .remote = remote_self_abort};
 
 // ---- serialize-spin and serialize: run again after the winner has committed (hard serialization: Maldonado et al.,
-// 2.1 and algorithm 1). The paper's WAIT and RELEASEALL are core::wait_for_commit and the end of every attempt, which
-// reads one flag anyway. So serialization costs nothing while no transaction waits.
+// 2.1 and algorithm 1). The paper's WAIT and RELEASEALL correspond to core::wait_for_commit and to the end of every
+// attempt, which reads one flag anyway. So serialization costs nothing while no transaction waits.
 //
-// If the winner is aborted in its turn, the loser waits over all restarts of the winner. The loser does not wait for a
-// winner that waits, directly or through others, for the loser. Then both have lost to each other at once, and the
-// loser runs.
+// If the winner itself is aborted, the loser waits over all restarts of the winner. But the loser does not wait for a
+// winner that waits for the loser, directly or through others. In this case, both have lost to each other at the same
+// time, so the loser runs.
 
 template <bool Spinning>
 void pause_until_commit(core::descriptor& self) noexcept {

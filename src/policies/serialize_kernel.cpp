@@ -9,7 +9,7 @@ namespace {
 
 void show(core::descriptor& self) noexcept {
     core::show_in_kernel(self);
-    self.slow_commit |= core::slow_commit_restarted;  // so that `end` is called at a commit
+    self.slow_commit |= core::slow_commit_restarted;  // makes the commit call `end`
 }
 
 void pause_in_kernel(core::descriptor& self) noexcept {

@@ -18,15 +18,15 @@ struct defeat {
     int nice;    // its former nice value
 };
 
-/// The matrix of defeats. A transaction that lost to no other reads only `size`.
+/// The matrix of defeats. A transaction that has not lost to any other transaction reads only `size`.
 struct conflicts {
     base::lock lock;
     std::vector<defeat> all;
     detail::shared<std::size_t> size{0};
 
     void changed() noexcept { size.store(all.size(), std::memory_order_relaxed); }
-    /// Finds an entry of the thread. A thread may lose on several descriptors: an undo action may lose when its block
-    /// has lost already.
+    /// Finds an entry of the thread. A thread may have lost on several descriptors, because an undo action may lose
+    /// after its block has lost.
     [[nodiscard]] auto of_thread(int thread) noexcept {
         return std::find_if(all.begin(), all.end(), [&](const defeat& c) { return c.thread == thread; });
     }
@@ -46,7 +46,7 @@ void note(core::descriptor& self, const core::descriptor& winner) {
         entry.nice = first->nice;
         m.all.push_back(entry);
     } else {
-        // Memory is reserved before the priority is lowered, so that every lowered priority is on the list.
+        // Memory is reserved before the priority is lowered, so that the list contains every lowered priority.
         m.all.reserve(m.all.size() + 1);
         const std::optional<int> nice = base::lower_priority();
         if (!nice) return;
@@ -61,7 +61,7 @@ void pause_at_lower_priority(core::descriptor& self) noexcept {
         try {
             core::in_critical_region(self, [&] { note(self, *self.run.blocked_by.awaited); });
         } catch (const std::bad_alloc&) {
-            // Without memory, the loser only yields.
+            // If memory runs out, the loser only yields the processor.
         }
     }
     pause_by_yielding(self);
@@ -91,8 +91,8 @@ void clear_row_and_column(core::descriptor& self) noexcept {
     core::in_critical_region(self, [&] { forget(self); });
 }
 
-/// Locks the matrix during a fork. In the child, this thread gets its priority back, because the winners that it waits
-/// for do not exist there.
+/// Locks the matrix during a fork. In the child, restores this thread's priority, because the winners for which the
+/// thread waits do not exist there.
 void on_fork(core::copying step, const core::descriptor* self) noexcept {
     conflicts& m = matrix.value;
     switch (step) {

@@ -12,7 +12,7 @@ std::int64_t count(base::deadline at) noexcept { return at.time_since_epoch().co
 
 void contention_intensity::note_defeat(std::uint64_t attempts) noexcept {
     constexpr std::uint64_t most = 1024;
-    constexpr std::uint32_t memory = 8;  // the past weighs 7 of 8
+    constexpr std::uint32_t memory = 8;  // the past has a weight of 7/8
     const std::uint32_t before = spacing_.load(std::memory_order_relaxed);
     const auto now = static_cast<std::uint32_t>(std::min(attempts, most)) * unit;
     spacing_.store(before - before / memory + now / memory, std::memory_order_relaxed);
@@ -76,7 +76,7 @@ void trial::begin_rest(base::deadline now) noexcept {
     rest_ = std::min(2 * rest_, max_rest);
 }
 
-/// Decides what follows a window. REQUIRES: its time is over.
+/// Decides what follows a window. REQUIRES: the time of the window is over.
 void trial::leave_window(base::deadline now) noexcept {
     const phase was = current_phase();
     if (was == phase::serial) {

@@ -1,22 +1,22 @@
-// Decides whether it pays to serialise a site: measured contention raises the question, and a trial answers it.
+// Decides whether it pays to serialise a site. Measured contention starts a trial, and the trial decides.
 //
-// The question: a moving average of the attempts between two defeats. It is the inverse of the contention intensity of
-// Yoo and Lee, "Adaptive Transaction Scheduling for Transactional Memory Systems" (SPAA 2008). Only defeats update it,
-// so a transaction that is not defeated pays nothing for it.
+// When a trial starts. A moving average of the number of attempts between two defeats decides. This average is the
+// inverse of the contention intensity of Yoo and Lee, "Adaptive Transaction Scheduling for Transactional Memory
+// Systems" (SPAA 2008). Only defeats update the average, so a transaction that is not defeated has no cost.
 //
-// The answer: a high rate of aborts does not mean that serialising pays. So short windows with and without it
-// alternate, and the trial compares how many executions ended per time in the two. Windows are short and systems noisy,
-// so serialising must win each round.
+// How a trial decides. A high rate of aborts does not prove that serialising pays. So short windows with and without
+// serialising alternate, and the trial compares how many executions per time have ended in each kind. Windows are short
+// and systems noisy, so serialising must win each round.
 //
 //              contended                       it won all rounds
 //     resting ----------> without <-> within ----------> serial
 //        ^                   | it lost one      term over | -> without, and so on
 //        +-------------------+-- none came ---------------+
 //
-// A trial that finds that serialising does not pay doubles the rest after it.
+// If a trial finds that serialising does not pay, the rest after the trial doubles.
 //
-// Thread safety: any thread may call anything. The thread that changes the phase holds `changing_`; no thread waits for
-// that lock.
+// Thread safety: any thread may call any function. The thread that changes the phase holds `changing_`; no thread waits
+// for that lock.
 #pragma once
 
 #include "base/clock.hpp"
@@ -27,7 +27,8 @@ namespace tutti::policies {
 
 class contention_intensity {
 public:
-    /// Notes a defeat of a context's `attempts`th attempt since its previous defeat. Concurrent updates may be lost.
+    /// Records a defeat. `attempts` is the number of the context's attempts since its previous defeat. Concurrent
+    /// updates may be lost.
     void note_defeat(std::uint64_t attempts) noexcept;
     [[nodiscard]] bool is_high() const noexcept;
 
@@ -41,10 +42,10 @@ public:
     enum class phase : std::uint32_t { resting, unserialised, serialised, serial };
 
     static constexpr std::chrono::milliseconds window{8};  ///< the shortest window
-    static constexpr std::uint64_t min_executions = 32;    ///< executions; a window with fewer lasts longer
-    static constexpr int max_windows = 16;                 ///< windows after which it ends in any case
-    static constexpr int rounds = 3;                       ///< windows of each kind in a trial, at most
-    /// The gain from which serialising begins; it continues from 1 on.
+    static constexpr std::uint64_t min_executions = 32;    ///< with fewer executions, a window lasts longer
+    static constexpr int max_windows = 16;                 ///< number of windows after which the trial ends in any case
+    static constexpr int rounds = 3;                       ///< maximum number of windows of each kind in a trial
+    /// The gain that is required to begin serialising. To continue, a gain of 1 suffices.
     static constexpr double gain = 1.1;
     static constexpr std::chrono::milliseconds term{400};  ///< the time until serialising has to prove itself again
     static constexpr std::chrono::milliseconds min_rest{200};
@@ -54,14 +55,15 @@ public:
     [[nodiscard]] bool is_resting() const noexcept { return current_phase() == phase::resting; }
     [[nodiscard]] bool is_serialising() const noexcept { return current_phase() >= phase::serialised; }
 
-    /// Returns true if no trial is running, and it is not too early for the next.
+    /// Returns true if no trial is running and the rest after the previous trial is over.
     [[nodiscard]] bool may_begin(base::deadline now) const noexcept;
-    /// Begins a trial, if that is allowed. Returns false otherwise, or if another thread begins one at the same time.
+    /// Begins a trial, if a trial may begin. Returns false if it may not, or if another thread begins one at the same
+    /// time.
     bool begin(base::deadline now) noexcept;
-    /// Counts the end of an execution. Returns true if that ended the trial, and the site rests from now on.
+    /// Counts the end of an execution. Returns true if this has ended the trial, and the site is resting now.
     bool count_end(base::deadline now) noexcept;
-    /// Ends the trial if there were no executions for a long time. Returns true if it did, and the site rests from now
-    /// on.
+    /// Ends the trial if there were no executions for a long time. Returns true if the trial has ended, and the site is
+    /// resting now.
     bool end_if_idle(base::deadline now) noexcept;
     /// Ends the trial at once. Returns false if no trial is running.
     bool abandon() noexcept;
@@ -73,7 +75,7 @@ private:
 
     detail::shared<phase> phase_{phase::resting};
     detail::shared<std::uint64_t> ended_{0};
-    detail::shared<std::int64_t> due_{0};  // when the phase may end; resting: when a trial may begin
+    detail::shared<std::int64_t> due_{0};  // when the phase may end; while resting: when a trial may begin
 
     // Under `changing_`.
     base::lock changing_;

@@ -1,9 +1,10 @@
-// Takes a lock that is usually held for less time than falling asleep takes. The guard spins for about that long before
-// it sleeps. Longer holds are rare: creating a context, releasing the opened reserves of a stack, or waking many.
+// Acquires a lock that is usually held for a shorter time than a thread needs to fall asleep. The guard spins for about
+// that time before it sleeps. Few threads hold the lock longer: to create a context, to release the opened reserves of
+// a stack, or to wake many threads.
 //
-// Workers that run short calls contend for the scheduler's lock all the time. If the guard slept at once, both would
-// pay for system calls. For calls of 5 us, two workers had 1.8 times the throughput of one with such a guard, and 2.0
-// times with this one.
+// Workers that run short calls contend for the scheduler's lock all the time. If the guard slept at once, both the
+// waiting thread and the holder would need system calls. For calls of 5 us, two workers had 1.8 times the throughput of
+// one with such a guard, and 2.0 times with this guard.
 #pragma once
 
 #include "base/lock.hpp"

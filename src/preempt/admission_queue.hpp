@@ -1,5 +1,5 @@
-// The work that was accepted while no context was free. It is admitted as contexts become free, in the order of the
-// queue: by priority, then by deadline, then by arrival.
+// The work that was accepted while no context was free. When contexts become free, the work is admitted in the order of
+// the queue: by priority, then by deadline, then by arrival.
 //
 // Not synchronized. The scheduler's lock guards it.
 #pragma once
@@ -25,9 +25,9 @@ public:
     void push(const item& i);
     /// Removes and returns the next item. REQUIRES: !empty()
     item pop() noexcept;
-    /// Removes and returns the item that would come last of all. REQUIRES: !empty()
+    /// Removes and returns the last item of the order. REQUIRES: !empty()
     item pop_last() noexcept;
-    /// Returns the lowest level of all items. REQUIRES: !empty()
+    /// Returns the lowest priority level of all items. REQUIRES: !empty()
     [[nodiscard]] unsigned lowest_level() const noexcept { return items_.rbegin()->accepted.priority; }
     [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
     [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }

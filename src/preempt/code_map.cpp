@@ -18,7 +18,7 @@ void code_map::add(const void* begin, const void* end) {
     }
     if (count == max_ranges) throw std::length_error{"tutti: more than 256 ranges of application code"};
     ranges_[count] = {from, length};
-    count_.store(count + 1, std::memory_order_release);  // pairs with the acquire in `contains`
+    count_.store(count + 1, std::memory_order_release);  // partner: the acquire in `contains`
     if (on_range_added_ != nullptr) on_range_added_(from, from + length);
 }
 
@@ -35,7 +35,8 @@ bool code_map::add_object_of(const void* address) {
     std::vector<const loaded_object*> added;
     for (const loaded_object* const o : objects) {
         const std::vector<loaded_object::range> code = o->code();
-        // The object itself must fit. A library that does not fit is skipped, so ticks in its code are deferred.
+        // The map must have room for the object itself. A library that does not fit is skipped, so ticks in its code
+        // are deferred.
         const std::size_t taken = count_.load(std::memory_order_relaxed) + code.size() + (ticks_at_calls_ ? 1 : 0);
         if (o != objects.front() && taken > max_ranges) continue;
         for (const loaded_object::range& r : code) add(r);

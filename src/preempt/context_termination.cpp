@@ -1,5 +1,5 @@
-// The workers' part of stack_overflow.hpp: recognizes a stack overflow, and terminates the context. Also terminates a
-// doomed context, which does not end otherwise.
+// The workers' part of stack_overflow.hpp. Recognizes a stack overflow, and terminates the context. Also terminates a
+// doomed context, if the context does not end otherwise.
 #include <cxxabi.h>
 #include <ucontext.h>
 #include <unwind.h>
@@ -17,10 +17,10 @@ namespace tutti::preempt {
 namespace {
 
 constexpr std::size_t red_zone = 128;
-/// An upper bound on the frame of a signal, with all of the processor's registers in it.
+/// An upper bound of the size of a signal's frame, including all of the processor's registers.
 constexpr std::size_t signal_frame = 16 * 1024;
 constexpr greg_t trap_flag = 0x100, direction_flag = 0x400;
-/// The maximum distance of the first frame of a stack from the top.
+/// The maximum distance between the first frame of a stack and the top of the stack.
 constexpr std::size_t first_frame = 1024;
 
 std::uintptr_t instruction_of(const ucontext_t& c) noexcept {
@@ -46,7 +46,7 @@ struct walk {
             w.at = application_code;
         }
         w.last_frame = _Unwind_GetCFA(frame);
-        // The return address may already belong to the code behind the caller.
+        // The return address may already belong to the next function, because it follows the call.
         const bool application = w.application.contains(exactly != 0 ? ip : ip - 1);
         if (!application && w.at == application_code) w.at = callers;
         if (!application || w.at == application_code) return _URC_NO_REASON;
@@ -55,7 +55,7 @@ struct walk {
     }
 };
 
-/// Returns true if all frames are the application's, except for those that called it.
+/// Returns true if all frames belong to the application, except for the frames that called the application.
 bool is_application_code_only(const code_map& application, const stack& room, const ucontext_t& where) noexcept {
     const std::uintptr_t ip = instruction_of(where);
     if (!application.contains(ip)) return false;
@@ -124,14 +124,14 @@ bool worker::handles_overflow(const siginfo_t& fault, ucontext_t& where) noexcep
     const char* const sp = stack_pointer_of(where);
     const bool of_signal = fault.si_code == SI_KERNEL;  // the kernel had a signal to deliver, and reports no address
     const char* const address = of_signal ? sp - signal_frame : static_cast<const char*>(fault.si_addr);
-    // An access above the stack pointer, or just below it, is an access to the stack.
+    // If the address is above the stack pointer, or just below it, the access was an access to the stack.
     if (!c.stack_memory.is_below(address) || (!of_signal && address < sp - red_zone)) return false;
 
     const bool fits = sp - signal_frame > c.stack_memory.next_lower_end();
-    // Opens one reserve for a signal, and no more. If a second signal lacks room below that reserve, the stack has
-    // overflowed.
+    // Opens one reserve for a signal, but not a second one. If a second signal has no room below that reserve, the
+    // stack has overflowed.
     if (of_signal && c.stack_memory.open_reserves() == 0 && fits && c.stack_memory.open_reserve()) {
-        tick_after(target_, target_.timing.retry_pause);  // instead of the lost tick
+        tick_after(target_, target_.timing.retry_pause);  // replaces the lost tick
         return true;
     }
     core::descriptor* const d = innermost_transaction();
@@ -156,7 +156,8 @@ bool worker::handles_overflow(const siginfo_t& fault, ucontext_t& where) noexcep
 
 bool worker::may_terminate_doomed(const context& c, const ucontext_t& where) const noexcept {
     const core::descriptor* const d = innermost_transaction();
-    // Resources that it holds while it must not be preempted would stay taken.
+    // A context that must not be preempted is not terminated, because the resources that it holds would never be
+    // released.
     const bool busy = c.no_preemption_depth.load(std::memory_order_relaxed) != 0 || d == nullptr ||
                       d->critical_depth.load(std::memory_order_relaxed) != 0 || is_bound_to_commit(d);
     return !busy && c.descriptor->exceptions->uncaught == 0 && may_terminate(c, where);
@@ -166,7 +167,8 @@ bool worker::terminates_doomed(ucontext_t& where) noexcept {
     if (running_ == nullptr || !running_->doomed.load(std::memory_order_relaxed)) return false;
     context& c = *running_;
     if (may_terminate_doomed(c, where) && terminate(c, where)) return true;
-    // The context may be in library code almost always. Then ticks would miss its own code.
+    // The context may be in library code almost all the time. Then ticks would never find it in its own code, so single
+    // steps search for a place.
     const bool may_step = c.no_preemption_depth.load(std::memory_order_relaxed) == 0 && can_step(where);
     if (may_step && c.single_steps.may_begin(base::real_now()) && start_catching_traps()) c.single_steps.begin();
     back_off(target_);
@@ -184,7 +186,7 @@ void worker::keep_stepping(ucontext_t& where) const noexcept {
 bool worker::handles_trap(ucontext_t& where) noexcept {
     auto& flags = where.uc_mcontext.gregs[REG_EFL];
     if (!is_stepping()) {
-        // The trap belongs to a context that is being switched away, or was, in the middle of a step.
+        // The trap belongs to a context that is being switched away, or was switched away, in the middle of a step.
         return std::exchange(flags, flags & ~trap_flag) != flags;
     }
     context& c = *running_;
@@ -206,7 +208,7 @@ void worker::step_doomed(context& c, ucontext_t& where) noexcept {
     else if (c.single_steps.continues() && can_step(where)) return;
     else c.single_steps.pause(base::real_now());
     where.uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
-    if (there) terminate(c, where);  // if this fails, ticks try again
+    if (there) terminate(c, where);  // if this fails, later ticks try again
 }
 
 void worker::handle_fault(int signal, siginfo_t* what, void* interrupted) noexcept {

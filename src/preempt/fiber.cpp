@@ -10,7 +10,7 @@
 #include "preempt/sanitizers.hpp"
 #include "preempt/stack.hpp"
 
-// Hidden: only the library calls it, so it needs no entry in a procedure linkage table.
+// The symbol is hidden, because only the library calls the function, so it needs no entry in a procedure linkage table.
 extern "C" __attribute__((visibility("hidden"))) void tutti_preempt_switch(void** save, void* load) noexcept;
 asm(R"(
     .text
@@ -51,11 +51,13 @@ struct control_words {
     std::uint32_t x87 = 0x037f;
 };
 
-/// The fiber that is being entered. The first instruction on its stack uses this, because it has no argument yet.
+/// The fiber that is being entered. The first code on the fiber's stack reads this variable, because it receives no
+/// argument.
 [[gnu::tls_model("initial-exec")]] thread_local fiber* arriving = nullptr;
 [[gnu::tls_model("initial-exec")]] thread_local fiber* departed = nullptr;
 
-// Out of line, so that no address of a thread-local variable is kept across a switch, which may end on another thread.
+// The function is not inlined, so that the compiler keeps no address of a thread-local variable across a switch. The
+// switch may return on another thread.
 [[gnu::noinline]] void note_switch(fiber* from, fiber* to) noexcept {
     departed = from;
     arriving = to;
@@ -88,9 +90,9 @@ void fiber::prepare(const stack& on, void (*run)(void*) noexcept, void* argument
     shadow_ = __tsan_create_fiber(0);
     own_shadow_ = true;
 #endif
-    // Builds the stack as if `enter` had been called and had then switched away. It contains control words, six
-    // registers, the return address, and a second return address of zero, which ends every walk of the stack. At the
-    // first instruction of a function, rsp is 8 below a multiple of 16.
+    // Builds the stack as if its code had called `enter` and had then switched away. The stack contains control words,
+    // six registers, the return address, and a second return address of zero, which ends every walk of the stack. At
+    // the first instruction of a function, rsp is 8 below a multiple of 16.
     auto* const top = reinterpret_cast<std::uint64_t*>(on.top()) - 1;
     top[0] = 0;
     top[-1] = reinterpret_cast<std::uint64_t>(&fiber::enter);

@@ -1,15 +1,15 @@
-// A position in the execution of a stack. A thread can leave it, and enter it again later.
+// A fiber is a position in the execution of a stack. A thread can leave the fiber, and enter it again later.
 //
-// To both sides, a switch is a function call. It preserves what the System V ABI requires a callee to preserve,
-// including the control words of both floating-point units, and nothing else. This suffices for a context that a signal
-// interrupts. The kernel has saved all its registers, with the extended state, in the handler's frame below the red
+// To both fibers, a switch is a function call. The switch preserves only what the System V ABI requires a callee to
+// preserve, including the control words of both floating-point units. This suffices for a context that a signal
+// interrupts: the kernel has saved all its registers, with the extended state, in the handler's frame below the red
 // zone. The handler then switches, and the kernel restores the registers when the handler returns.
 //
-// Boost.Context has a similar switch (fcontext). Tutti has its own, because it takes only two dozen instructions, and a
-// program that embeds the engine should not need another package for that.
+// Boost.Context has a similar switch (fcontext). Tutti has its own switch, because a switch is only two dozen
+// instructions, and a program that embeds the engine should not need another package for it.
 //
-// A fiber also carries the state that belongs to the code on its stack but is kept per thread: errno and the exceptions
-// in flight. Each switch is reported to the sanitizers.
+// A fiber also contains state that belongs to the code on its stack, but that the system keeps per thread: errno and
+// the exceptions in flight. Each switch is reported to the sanitizers.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +20,19 @@ class stack;
 
 class fiber {
 public:
-    /// Makes a fiber for the stack that the caller runs on. It becomes valid when it is first left.
+    /// Makes a fiber for the stack of the caller. The fiber becomes valid when it is first left.
     fiber() noexcept = default;
     ~fiber();
     fiber(const fiber&) = delete;
     fiber& operator=(const fiber&) = delete;
 
-    /// Makes the next switch to this fiber call `run(argument)` at the top of `on`. Discards the previous contents of
-    /// the stack. REQUIRES: `run` never returns and lets no exception out; it ends with `finish_for`.
+    /// Makes the next switch to this fiber call `run(argument)` at the top of the stack `on`. Discards the previous
+    /// contents of that stack. REQUIRES: `run` never returns or throws; it ends with `finish_for`.
     void prepare(const stack& on, void (*run)(void*) noexcept, void* argument) noexcept;
 
-    /// Leaves the running fiber, `from`, for `to`. Returns when another fiber switches back.
+    /// Switches from the running fiber, `from`, to the fiber `to`. Returns when another fiber switches back.
     static void switch_between(fiber& from, fiber& to) noexcept;
-    /// Does the same for a fiber that runs again only after `prepare`.
+    /// Switches in the same way from a fiber that will not run again before `prepare`.
     [[noreturn]] static void finish_for(fiber& from, fiber& to) noexcept;
 
 private:

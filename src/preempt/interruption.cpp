@@ -1,10 +1,10 @@
-// Ends the work of a context from outside. The context has exceeded its time, or, when the scheduler ends, it sleeps in
-// retry and nothing can wake it any more.
+// Ends the work of a context from outside. There are two reasons. The context has exceeded its time. Or the scheduler
+// ends, and the context sleeps in retry and nothing can wake it any more.
 //
-// A sleeper can no longer be woken once all accepted work sleeps or waits for a place. Work has a place unless memory
-// is exhausted. The last context to fall asleep or to end brings about that state. Its worker then looks for work,
-// finds none, and interrupts a sleeper instead. `end_waits`, and the thread that recycles a context that was being
-// interrupted, wake a worker for that.
+// No sleeper can be woken any more once all accepted work sleeps or waits for a place. Work has a place unless memory
+// is exhausted. This state begins when the last context falls asleep or ends. The worker of that context then searches
+// for work, finds no work, and interrupts a sleeper instead. Two others wake a worker for this purpose: `end_waits`,
+// and the thread that recycles a context that was being interrupted.
 #include <algorithm>
 
 #include "core/lifecycle/interrupt.hpp"
@@ -15,7 +15,7 @@ namespace tutti::preempt {
 
 context* scheduler::context_running(void* context_slot, const void* argument) noexcept {
     auto* const c = static_cast<context*>(context_slot);
-    // `context_slot` may still name a context that ran the work before.
+    // `context_slot` may still refer to a context that ran the work before.
     const bool runs_it = c != nullptr && c->current_work.argument == argument && c->state != run_state::pooled &&
                          c->state != run_state::unstarted && !c->work_ended;
     return runs_it ? c : nullptr;
@@ -29,7 +29,7 @@ void scheduler::interrupt(void* const& context_slot, const void* argument) noexc
         if (c == nullptr) return;
         ++c->pin_count;
     }
-    // Outside the lock, because the thread that wakes a sleeper takes it.
+    // The lock is released here, because the thread that wakes a sleeper acquires it.
     core::interrupt(*c->descriptor);
     unpin(*c);
 }
@@ -53,8 +53,8 @@ void scheduler::terminate_in_place(void* const& context_slot, const void* argume
     context* const c = context_running(context_slot, argument);
     if (c == nullptr) return;
     c->doomed.store(true, std::memory_order_relaxed);
-    // Under the lock, so that the running context is not recycled meanwhile. If the context is preempted before the
-    // signal arrives, the worker that enters it next ticks itself.
+    // The lock is still held, so that the running context is not recycled meanwhile. If the context is preempted before
+    // the signal arrives, the worker that enters it next sends itself a tick.
     if (c->state == run_state::running) c->home_worker->interrupt_thread();
 }
 
@@ -90,8 +90,8 @@ void scheduler::end_waits() noexcept {
 context* scheduler::find_stranded() noexcept {
     if (!ending_waits_ || stranded_ != nullptr || sleeping_ == 0 || outstanding_ != sleeping_ + admission_queue_.size())
         return nullptr;
-    // The context's own thread stores `sleeping_waiter` before it takes the lock to sleep. It clears `sleeping_waiter`
-    // after the waking thread has taken the lock.
+    // The context's own thread stores `sleeping_waiter` before it acquires the lock to sleep. It clears
+    // `sleeping_waiter` after the thread that wakes it has acquired the lock.
     const auto can_be_ended = [](const std::unique_ptr<context>& c) {
         return c->sleeper != nullptr && c->sleeper->sleeping_waiter != nullptr;
     };
@@ -105,8 +105,8 @@ context* scheduler::find_stranded() noexcept {
 }
 
 void scheduler::interrupt_stranded(context& c) noexcept {
-    // A thread of the program or a time limit may have woken the context since. Then it is left alone. Its work may be
-    // over, and its later steps for its caller (executor::forget_interruption) must not be interrupted.
+    // If a thread of the program or a time limit has woken the context meanwhile, this call does nothing. The context's
+    // work may be over, and its later steps for its caller (executor::forget_interruption) must not be interrupted.
     core::interrupt_sleeper(*stranded_);
     unpin(c);
     const adaptive_lock_guard guard{lock_};

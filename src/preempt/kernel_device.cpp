@@ -1,4 +1,5 @@
-// The tick source `kernel`: the module redirects a worker from application code to kernel_entry.hpp, without a signal.
+// Implements the tick source `kernel`: the module redirects a worker from application code to kernel_entry.hpp, without
+// a signal.
 #include "preempt/kernel_device.hpp"
 
 #include <sys/ioctl.h>
@@ -20,7 +21,7 @@
 namespace tutti::preempt {
 namespace {
 
-/// The module writes one byte to the flag of a descriptor that a tick is pending.
+/// To mark a tick as pending, the module writes one byte to a flag of the descriptor.
 static_assert(sizeof(std::atomic<bool>) == 1 && std::atomic<bool>::is_always_lock_free);
 
 std::string error_text() { return std::strerror(errno); }
@@ -39,7 +40,8 @@ tutti_tick_register registration(const tick_timing& timing) noexcept {
     return how;
 }
 
-/// The device of the process. The first worker that starts opens it, and the last that stops closes it.
+/// The device that the process has opened. The first worker that starts opens the device, and the last worker that
+/// stops closes it.
 class shared_device {
 public:
     void register_worker(tick_target& t) {
@@ -66,7 +68,7 @@ public:
     void allow(std::uintptr_t begin, std::uintptr_t end) noexcept {
         const tutti_range range{begin, end};
         const base::lock_guard guard{lock_};
-        // If the system refuses, ticks in that range stay pending, and are served at barriers.
+        // If the system rejects the range, ticks in that range stay pending until a barrier handles them.
         if (fd_ >= 0) ::ioctl(fd_, TUTTI_ALLOW, &range);
     }
     [[nodiscard]] std::uint64_t deferred(const tick_target& t) noexcept {

@@ -1,5 +1,5 @@
-// The device of the kernel module (kernel/uapi.h), as the tick source `kernel` uses it. The process opens it once,
-// while workers run.
+// The device of the kernel module (kernel/uapi.h), as used by the tick source `kernel`. The process opens the device
+// once, while workers run.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tutti::preempt {
 
-/// Returns the reason why the calling thread cannot have ticks of the kernel module, as the end of a sentence; empty:
-/// it can.
+/// Returns the reason why the calling thread cannot have ticks of the kernel module, worded as the end of a sentence.
+/// Returns an empty text if the thread can.
 [[nodiscard]] std::string kernel_device_problem();
 
 extern const tick_source kernel_ticks;

@@ -14,8 +14,9 @@ __attribute__((visibility("hidden"))) void tutti_preempt_redirected() noexcept {
 }
 }
 
-// The call frame information says where the interrupted code continues, and with which registers, so that debuggers can
-// unwind through the entry. XSAVE leaves the rest of its header unchanged, and XRSTOR requires zeros there.
+// The call frame information describes where the interrupted code continues, and with which registers, so that
+// debuggers can unwind through the entry. The code writes zeros to the area's header before XSAVE. XSAVE changes only a
+// part of the header, and XRSTOR requires zeros in the rest.
 asm(R"(
     .macro tutti_save register
     pushq %\register
@@ -111,7 +112,7 @@ tutti_preempt_entry_end:
 namespace tutti::preempt {
 namespace {
 
-/// The stack that the worker's check of the queue needs, with the frame of a signal that comes meanwhile.
+/// The stack size that the worker's check of the queue needs, including the frame of a signal that arrives meanwhile.
 constexpr std::size_t check_bytes = 16 * 1024;
 /// The state component of protection keys, which must stay as the interrupted code left it.
 constexpr std::uint64_t protection_keys = 0x200;

@@ -11,7 +11,7 @@ bool goes_before(const level_list_node& a, const level_list_node& b) noexcept {
 
 void level_lists::insert(level_list_node& l, unsigned level) noexcept {
     list& in = levels_[level];
-    // Searches from the back, because a context that comes later is usually due later.
+    // The search starts at the back, because a context that arrives later usually has a later deadline.
     level_list_node* before = in.last;
     while (before != nullptr && goes_before(l, *before)) before = before->previous;
     l.list_level = level;

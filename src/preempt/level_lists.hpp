@@ -15,17 +15,17 @@ namespace tutti::preempt {
 
 inline constexpr unsigned max_levels = 64;
 
-/// The fields that a list needs in its members.
+/// The fields that a list needs in its elements.
 struct level_list_node {
     level_list_node* next = nullptr;
     level_list_node* previous = nullptr;
-    unsigned list_level = 0;  // valid while it is in a list
+    unsigned list_level = 0;  // valid while the node is in a list
     std::optional<base::deadline> due = {};
 };
 
 class level_lists {
 public:
-    /// Returns the highest level with a context, or -1.
+    /// Returns the highest level that has a context, or -1.
     [[nodiscard]] int highest() const noexcept { return int{max_levels} - 1 - std::countl_zero(occupied_); }
     /// Returns the context that comes after all others, or null.
     [[nodiscard]] level_list_node* last() const noexcept {

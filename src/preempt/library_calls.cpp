@@ -12,7 +12,7 @@
 #include "preempt/code_map.hpp"
 #include "preempt/tick_source.hpp"
 
-// Each stub is 32 bytes long, unless the assembler aligns branches. Each reads its own element of this array.
+// Each stub is 32 bytes long, unless the assembler aligns branches. A stub reads its own element of this array.
 #define TUTTI_CALL_STUBS 2048
 #define TUTTI_TEXT_OF(x) #x
 #define TUTTI_TEXT(x) TUTTI_TEXT_OF(x)
@@ -29,9 +29,9 @@ static_assert(tutti::preempt::tick_signal == 23, "the number in the assembler co
 static_assert(sizeof(std::atomic<bool>) == 1, "the assembler below reads a byte");
 
 // Makes two system calls: gettid, and tgkill to that thread of the scheduler's process. The signal arrives before the
-// second one returns. A child that a procedure has forked has a copy of the flag but no such thread, so no tick comes
-// there. Its handler would switch to contexts of the parent. The kernel changes rax, rcx and r11. All other registers
-// may hold arguments of the function.
+// second call returns. If a procedure has forked, the child has a copy of the flag but no such thread, so no tick
+// arrives there. That is necessary, because the child's handler would switch to contexts of the parent. The kernel
+// changes rax, rcx and r11. All other registers may hold arguments of the function.
 asm(R"(
     .macro tutti_keep register
     pushq %\register
@@ -101,14 +101,15 @@ namespace {
 std::mutex guards_stubs;
 std::size_t stubs_used = 0;
 
-/// Returns the address of the stub for the function. Returns zero if no stub is left. REQUIRES: guards_stubs.
+/// Returns the address of the stub for the function, or zero if no stub is left. REQUIRES: guards_stubs is locked.
 std::uintptr_t stub_for(std::uintptr_t function) noexcept {
     auto* const end = tutti_preempt_called + stubs_used;
     auto* const found = std::find(tutti_preempt_called, end, function);
     if (found == end) {
         if (stubs_used == TUTTI_CALL_STUBS) return 0;
         ++stubs_used;
-        // Stored before any word leads to the stub, so a thread that finds the stub's address there also finds this.
+        // The address is stored before any word leads to the stub, so a thread that finds the stub also finds the
+        // address.
         std::atomic_ref{*found}.store(function, std::memory_order_release);
     }
     const auto stubs_bytes = static_cast<std::size_t>(tutti_preempt_tick_here - tutti_preempt_call_stubs);
@@ -116,10 +117,10 @@ std::uintptr_t stub_for(std::uintptr_t function) noexcept {
            static_cast<std::size_t>(found - tutti_preempt_called) * (stubs_bytes / TUTTI_CALL_STUBS);
 }
 
-/// Returns true for a function that is short and that code calls at each use of a thread-local variable.
+/// Returns true if the function is short, and code calls it at each use of a thread-local variable.
 bool is_too_frequent(std::string_view name) noexcept { return name == "__tls_get_addr"; }
 
-/// During its life, makes words writable that the dynamic linker has protected.
+/// While an object of this class lives, words that the dynamic linker has protected are writable.
 class opened {
 public:
     explicit opened(loaded_object::range r) noexcept : range_{r} {
@@ -152,7 +153,7 @@ loaded_object::range call_stubs() noexcept {
 void tick_at_library_calls(const loaded_object& of, const std::vector<loaded_object>& all,
                            const code_map& application) {
     const auto leads_elsewhere = [&](const loaded_object::import& i) {
-        if (!i.call || is_too_frequent(i.name)) return false;  // other words are data, which AddressSanitizer watches
+        if (!i.call || is_too_frequent(i.name)) return false;  // other words are data, which AddressSanitizer checks
         const std::uintptr_t function = *i.slot;
         const auto has_it = [&](const loaded_object& o) { return o.contains(function) && is_runtime(o); };
         return !application.contains(function) && !of.contains(function) && !call_stubs().contains(function) &&
@@ -162,11 +163,11 @@ void tick_at_library_calls(const loaded_object& of, const std::vector<loaded_obj
     std::erase_if(calls, [&](const auto& i) { return !leads_elsewhere(i); });
     if (calls.empty()) return;
     const std::lock_guard guard{guards_stubs};
-    // If a sandbox forbids writing, library calls take no ticks.
+    // If a sandbox forbids writing, library calls do not check for ticks.
     const opened words{of.read_only_after_relocation()};
     if (!words) return;
     for (const loaded_object::import& i : calls) {
-        // Other threads may be calling. They find either the old address or the new one.
+        // Other threads may be making calls through this word. They read either the old address or the new one.
         if (const std::uintptr_t stub = stub_for(*i.slot); stub != 0)
             std::atomic_ref{*i.slot}.store(stub, std::memory_order_release);
     }

@@ -1,21 +1,22 @@
 // Takes ticks where application code calls a library.
 //
-// A tick that finds library code is deferred. Some procedures spend their time in short calls of libraries, and are in
-// their own code for a few nanoseconds out of a hundred. So most ticks would find the library again. But whenever such
-// a procedure calls the next function, it holds no lock of a library, as anywhere in its own code. So each call of a
-// library checks whether something urgent waits, and takes a tick there, before the function begins. Silvestri et al.
-// take ticks at the return of library functions. The next call is the first such point after a return. Using the call
-// leaves frames, return addresses and the unwinding of exceptions unchanged.
+// A tick that interrupts library code is deferred. Some procedures spend their time in short calls of libraries, and
+// are in their own code for only a few nanoseconds out of a hundred. So most ticks would find library code again. But
+// whenever such a procedure calls the next function, it holds no lock of a library, as anywhere in its own code. So
+// each call of a library first checks whether something urgent waits, and takes a tick before the function begins.
+// Silvestri et al. take ticks at the return of library functions. The next call is the first such point after a return.
+// A tick at the call leaves frames, return addresses and the unwinding of exceptions unchanged.
 //
-// How: a call of another object goes through a word of the global offset table. The dynamic linker fills the word with
-// the address of the function. That word gets the address of a stub instead. The stub reads one flag, the worker's
-// `urgent`, and jumps to the function. If the flag is set, the stub first sends the signal of ticks to its own thread.
-// The handler finds the stub, which counts as application code. A stub changes only register r11, which the dynamic
-// linker's own stubs change as well.
+// How it works: a call of another object goes through a word of the global offset table, which the dynamic linker fills
+// with the address of the function. This file replaces the address by that of a stub. The stub reads one flag, the
+// worker's `urgent`, and jumps to the function. If the flag is set, the stub first sends the signal of ticks to its own
+// thread. The signal's handler finds the stub's address, which counts as application code. A stub changes only register
+// r11, which the dynamic linker's own stubs change as well.
 //
 // Not covered: calls through pointers, virtual functions of libraries, functions whose address the same object takes,
-// and calls of code compiled with -fno-plt. In the last two cases, the object also reads the words as addresses. A
-// library that calls back by such an address may hold a lock. There is one stub for each function.
+// and calls of code compiled with -fno-plt. In the last two cases, the object also reads the words as addresses. If
+// such an address were a stub, a library could call back through it while the library holds a lock. There is one stub
+// for each function.
 #pragma once
 
 #include "preempt/loaded_object.hpp"
@@ -24,15 +25,15 @@ namespace tutti::preempt {
 
 class code_map;
 
-/// Makes stubs send ticks to threads of the calling process, which has the scheduler.
+/// Makes stubs send ticks to threads of the calling process. REQUIRES: this process has the scheduler.
 void tick_in_this_process() noexcept;
 
 /// Returns the range of the stubs.
 [[nodiscard]] loaded_object::range call_stubs() noexcept;
 
-/// Makes the calls of that object take ticks from now on. Calls of application code, of Tutti itself, and calls that
-/// the dynamic linker has not resolved yet (lazy binding) take none. The object has to stay loaded. Throws
-/// std::bad_alloc.
+/// From now on, calls of libraries by that object check for ticks. This does not apply to calls of application code, of
+/// Tutti itself, and of functions that the dynamic linker has not resolved yet (lazy binding). The object must stay
+/// loaded. Throws std::bad_alloc.
 void tick_at_library_calls(const loaded_object& of, const std::vector<loaded_object>& all, const code_map& application);
 
 }  // namespace tutti::preempt

@@ -8,7 +8,8 @@ namespace tutti::preempt {
 namespace {
 
 int note(dl_phdr_info* object, std::size_t, void* of) {
-    // The search runs under a lock of the dynamic linker, and no allocation takes that lock.
+    // The search runs under a lock of the dynamic linker. Allocating in the search is safe, because no allocation
+    // acquires that lock.
     static_cast<std::vector<dl_phdr_info>*>(of)->push_back(*object);
     return 0;
 }
@@ -109,7 +110,7 @@ loaded_object::range loaded_object::read_only_after_relocation() const noexcept 
     for (std::size_t i = 0; i < count_; ++i) {
         const auto& h = headers_[i];
         if (h.p_type != PT_GNU_RELRO) continue;
-        // Rounded as the dynamic linker does: a page that is only partly read-only stays writable.
+        // The end is rounded as the dynamic linker does: a page of which only a part is read-only stays writable.
         return {(base_ + h.p_vaddr) / page * page, (base_ + h.p_vaddr + h.p_memsz) / page * page};
     }
     return {};

@@ -1,6 +1,6 @@
-// An object that the dynamic linker has loaded: its code, the objects that it needs, and its imports.
+// An object that the dynamic linker has loaded: its code, its dependencies, and its imports.
 //
-// Supports ELF for x86-64. A view is valid as long as its object stays loaded.
+// Supports ELF for x86-64. A loaded_object is a view that is valid as long as its object stays loaded.
 #pragma once
 
 #include <link.h>
@@ -25,18 +25,18 @@ public:
     struct import {
         std::string_view name;
         std::uintptr_t* slot;
-        bool call;   // only calls read it, through the procedure linkage table
+        bool call;   // only calls read the word, through the procedure linkage table
         bool local;  // the object itself defines the symbol
     };
 
     [[nodiscard]] bool contains(std::uintptr_t address) const noexcept;
     [[nodiscard]] std::vector<range> code() const;
-    /// Returns the name by which other objects need this one, or else the name of its file.
+    /// Returns the name by which other objects refer to this one, or else the name of its file.
     [[nodiscard]] std::string_view name() const noexcept;
-    /// Returns the names of the objects that it needs.
+    /// Returns the names of the objects on which this object depends.
     [[nodiscard]] std::vector<std::string_view> needed() const;
     [[nodiscard]] std::vector<import> imports() const;
-    /// Returns the range, in whole pages, that is read-only since the object was loaded (RELRO).
+    /// Returns the range that has been read-only since the object was loaded (RELRO), in whole pages.
     [[nodiscard]] range read_only_after_relocation() const noexcept;
 
 private:

@@ -1,16 +1,17 @@
 // The functions that the runtime calls when a preemptible context has to wait, and the choice of the next context.
 //
-// A context that waits for a transaction is parked. The context of that transaction inherits its level and its
-// deadline. So does the context for which that one waits in turn. Both are scheduled as if the waiting context itself
-// ran. The inheritance ends with the transaction. Why no wake-up is lost:
+// A context that waits for a transaction is parked. The context of that transaction inherits the waiting context's
+// level and deadline. If that context waits for a further one, the further one inherits them as well. All of these are
+// scheduled as if the waiting context itself ran. The inheritance ends with the transaction. The following protocol
+// ensures that no wake-up is lost:
 //
-//   waiter:  adds itself to parked_ (lock); other.sleepers |= 1; heavy_fence; is it over? then removes itself, else
-//   parks owner:   ends its transaction; light_fence; is `sleepers` odd? then on_wake_sleepers:
-//            wakes all waiters for it (lock)
+//   waiter:  adds itself to parked_ (lock); other.sleepers |= 1; heavy_fence; if the transaction is over: removes
+//            itself; else parks
+//   owner:   ends its transaction; light_fence; if `sleepers` is odd: on_wake_sleepers wakes all waiters (lock)
 //
-// By base/fence.hpp, either the waiter sees the end, or the owner sees the bit and then finds the waiter in the list. A
-// waiter may also wait for an orec alone, or for an execution across its restarts. It checks these again after
-// `max_wait`.
+// By base/fence.hpp, the waiter sees the end, or the owner sees the bit and then finds the waiter in the list. A waiter
+// may also wait for an orec alone, or for an execution across its restarts. Such a waiter checks its condition again
+// after `max_wait`.
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -32,9 +33,10 @@ constexpr auto max_wait = std::chrono::milliseconds{1};
 
 scheduler* the_scheduler = nullptr;
 
-// For threads that are not workers. `remove_hooks` stores null to `reachable` and then waits until `threads_inside` is
-// zero. Both are seq_cst, so a thread that has counted itself in either reads the null, or is seen in the count.
-// Contexts need neither, because they have ended when the runtime hooks are removed.
+// This protocol is for threads that are not workers. `remove_hooks` stores null to `reachable` and then waits until
+// `threads_inside` is zero. Both are seq_cst. So a thread that has counted itself in `threads_inside` either reads the
+// null, or is seen in the count. Contexts need no such protocol, because they have ended when the runtime hooks are
+// removed.
 constinit std::atomic<scheduler*> reachable{nullptr};
 constinit std::atomic<unsigned> threads_inside{0};
 
@@ -54,11 +56,11 @@ void scheduler::install_hooks() {
     tick_in_this_process();
     struct sigaction tick{};
     tick.sa_sigaction = &worker::handle_signal;
-    // Blocks further ticks while the handler runs, so that handlers do not pile up on the stack of a context. When the
-    // handler switches to another context, it unblocks them, because that context must be interruptible.
+    // While the handler runs, further ticks are blocked, so that handlers do not pile up on the stack of a context.
+    // When the handler switches to another context, it unblocks ticks, because that context must be interruptible.
     tick.sa_flags = SA_SIGINFO | SA_RESTART;
     sigemptyset(&tick.sa_mask);
-    ::sigaction(tick_signal, nullptr, &handler_before);  // comes before the first signal that may be passed on
+    ::sigaction(tick_signal, nullptr, &handler_before);  // precedes the first signal that may be passed on
     ::sigaction(tick_signal, &tick, nullptr);
     start_catching_faults();
     reachable.store(this, std::memory_order_seq_cst);
@@ -93,7 +95,7 @@ void scheduler::attach_hooks(context& c) const noexcept {
     c.hooks.stack_bytes = c.stack_memory.mapping_bytes();
     c.hooks.isolates = true;
     c.hooks.owner = &c;
-    // Without ticks nothing is interrupted, so critical regions are omitted.
+    // Without ticks nothing is interrupted, so critical regions are not needed.
     if (source_.preempts) core::make_preemptable(*c.descriptor, c.hooks);
     else c.descriptor->hooks = &c.hooks;
 }
@@ -105,7 +107,7 @@ context* scheduler::context_of(const core::descriptor& d) noexcept {
 
 void scheduler::serve_tick(core::descriptor&) noexcept { worker::current()->check_preemption(); }
 
-// Signal fences: handlers on the same thread see either all or none of the effects in between.
+// Signal fences, so that handlers on the same thread see either all or none of the effects in between.
 void scheduler::set_no_preemption(core::descriptor& self, bool begins) noexcept {
     context& c = *context_of(self);
     const std::uint32_t before = c.no_preemption_depth.load(std::memory_order_relaxed);
@@ -131,7 +133,8 @@ void scheduler::wait(core::descriptor& self, core::descriptor& other, core::word
     scheduler& s = *the_scheduler;
     context& c = *context_of(self);
     const bool over = core::is_over(other, state);
-    // A caller that asks again waits for more than the end of that transaction.
+    // If the caller asks again about the same ended transaction, it waits for more than the end of that transaction. So
+    // only the first call returns at once.
     if (over && (c.seen_ended_state != state || c.seen_ended_descriptor != &other)) {
         c.seen_ended_state = state;
         c.seen_ended_descriptor = &other;
@@ -145,7 +148,7 @@ void scheduler::wait(core::descriptor& self, core::descriptor& other, core::word
     }
     s.deliver(to_wake);
     other.sleepers.fetch_or(1, std::memory_order_relaxed);
-    base::heavy_fence();  // pairs with the light_fence in wake_sleepers
+    base::heavy_fence();  // partner: the light_fence in wake_sleepers
     if (!over && core::is_over(other, state)) {
         to_wake = {};
         {
@@ -168,10 +171,10 @@ void scheduler::sleep(core::descriptor& self, const detail::shared<std::uint32_t
     context& c = *context_of(self);
     {
         const adaptive_lock_guard guard{s.lock_};
-        // The thread that stores `woken` takes the lock afterwards.
+        // The thread that stores `woken` acquires the lock afterwards.
         if (woken.load(std::memory_order_acquire) != 0) return;
         c.in_retry = &self;
-        // It has no limit other than the interval of its own checks.
+        // Without a limit, the sleep ends by itself only for its own periodic checks.
         if (!core::retry_limit(self)) {
             c.sleeper = &self;
             ++s.sleeping_;
@@ -189,7 +192,7 @@ void scheduler::park_for_network(core::descriptor& self, const detail::shared<st
     context& c = *context_of(self);
     {
         const adaptive_lock_guard guard{s.lock_};
-        // The thread that stores `woken` takes the lock afterwards.
+        // The thread that stores `woken` acquires the lock afterwards.
         if (woken.load(std::memory_order_acquire) != 0) return;
         s.add_parked(c, nullptr, until);
     }
@@ -256,7 +259,7 @@ void scheduler::remove_parked(context& c) noexcept {
 void scheduler::wake(context& c, wakeups& to_wake) noexcept {
     remove_parked(c);
     if (c.state != run_state::parked) {
-        c.woken_early = true;  // its worker checks this when the context has left
+        c.woken_early = true;  // the context's worker checks this after the context has left
         return;
     }
     make_active(c, to_wake);
@@ -290,7 +293,7 @@ void scheduler::end_inheritance(context& c, wakeups& to_wake) noexcept {
     c.due = c.current_work.due;
     if (c.state == run_state::active) ready_.reorder(c, c.home_worker->number());
     if (c.home_worker == nullptr || !worker_table_.is_running(c.home_worker->number(), c)) return;
-    // No worker was called for contexts that became ready while this one ran at the higher level.
+    // While this context ran at the higher level, other contexts may have become ready for which no worker was woken.
     const unsigned number = c.home_worker->number();
     worker_table_.change_level(number, c.level, to_wake);
     if (const int next = ready_.next_level(number); next > worker_table_.level(number))

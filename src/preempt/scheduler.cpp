@@ -37,8 +37,8 @@ const options& checked(const options& how) {
     return how;
 }
 
-/// Contexts for the running work, and for the work that it has interrupted at several levels. On a busy machine a
-/// thread may take milliseconds to start.
+/// The number of contexts prepared per worker: for the running work, and for the work that it has interrupted at
+/// several levels. Preparing a context later starts a thread, which may take milliseconds on a busy machine.
 constexpr unsigned contexts_prepared_per_worker = 4;
 
 void push(context*& on, context& c) noexcept {
@@ -87,8 +87,8 @@ const void* scheduler::argument_here() noexcept {
     return c == nullptr ? nullptr : c->current_work.argument;
 }
 
-/// Prepares blocks for some contexts. The others get theirs when they begin (worker::enter), which costs their worker
-/// the start of a thread.
+/// Prepares thread-local storage for some contexts. Other contexts get their storage when they begin (worker::enter),
+/// which costs their worker the start of a thread.
 void scheduler::prepare_thread_locals() {
     if (!separates_thread_locals_) return;
     unsigned left = std::min(how_.contexts, contexts_prepared_per_worker * how_.workers);
@@ -101,7 +101,7 @@ void scheduler::prepare(context& c) {
     attach_hooks(c);
 }
 
-/// Returns the number of the calling worker if it runs no context.
+/// Returns the number of the worker that calls, if that worker runs no context.
 unsigned scheduler::idle_caller() const noexcept {
     const worker* const w = worker::current();
     return w != nullptr && w->running() == nullptr ? w->number() : worker_table::no_worker;
@@ -129,7 +129,7 @@ std::span<work> scheduler::submit(std::span<work> several, unsigned max_wakeups)
         if (worker_table_.has_skipped()) has_skipped_workers_.store(true, std::memory_order_relaxed);
     }
     deliver(to_wake);
-    // If a procedure submits the work, its own context may have to be preempted.
+    // If a procedure submits the work, the new work may have to preempt the procedure's own context.
     if (detail::current_transaction != nullptr && current() != nullptr) {
         core::descriptor& d = core::descriptor::of(*detail::current_transaction);
         if (d.critical_depth.load(std::memory_order_relaxed) == 0) core::serve_pending_tick(d);
@@ -180,7 +180,7 @@ std::optional<work> scheduler::accept(const work& w, arrivals& now) noexcept {
             return shed_for(level);
         }
     } catch (const std::exception&) {
-        // There is no memory, which the caller sees as no room.
+        // If memory runs out, the caller gets the same result as if there were no room.
     }
     ++counts_.refused;
     return w;
@@ -204,7 +204,7 @@ bool scheduler::can_shed_for(unsigned level) const noexcept {
 }
 
 work scheduler::shed_for(unsigned level) noexcept {
-    // Work that waits for a place comes after unstarted contexts of the same level: see context_for.
+    // Work that waits for a place comes after unstarted contexts of the same level (see context_for).
     context* const last =
         ready_.last_below(admission_queue_.empty() ? level : std::min(level, admission_queue_.lowest_level()));
     const work away = last != nullptr ? last->current_work : admission_queue_.pop_last().accepted;
@@ -220,8 +220,8 @@ work scheduler::shed_for(unsigned level) noexcept {
 
 context* scheduler::context_for(unsigned level) {
     if (context* const c = free_context()) return c;
-    // Takes the context of work that has not begun, because such work does not need one yet. Otherwise many works of
-    // the lowest level would keep the highest level from preempting.
+    // Takes the context of work that has not begun, because such work does not need a context yet. Otherwise a lot of
+    // work of the lowest level would keep the highest level from preempting.
     context* const last = ready_.last_below(level);
     if (last == nullptr) return nullptr;
     admission_queue_.push({last->current_work, last->arrived, last->order});
@@ -237,13 +237,14 @@ void scheduler::withdraw(context& c) noexcept {
 context* scheduler::free_context() {
     if (places_taken_ == how_.contexts) return nullptr;
     if (pooled_ == nullptr && recently_run_ != nullptr) push(pooled_, take_first(recently_run_));
-    if (pooled_ == nullptr) add_context();  // all others have contexts without a place
+    if (pooled_ == nullptr) add_context();  // all existing contexts are used by work without a place
     prepare(*pooled_);
     return &take_first(pooled_);
 }
 
-/// Moves work that has not begun to the most recently used context, if one is free. So calls that do not interrupt each
-/// other run on one stack and with the logs of one transaction. These stay in the cache, however many calls wait.
+/// Moves work that has not begun to the most recently used context, if such a context is free. So calls that do not
+/// interrupt each other run on one stack and with the logs of one transaction. This stack and these logs stay in the
+/// cache, however many calls wait.
 context& scheduler::more_recently_run(context& c) noexcept {
     if (recently_run_ == nullptr) return c;
     context& used = take_first(recently_run_);
@@ -275,7 +276,7 @@ void scheduler::admit_next() noexcept {
     try {
         if (context* const c = free_context()) admit_unannounced(*c);
     } catch (const std::exception&) {
-        // There is no memory: the work continues to wait until a context becomes free.
+        // If memory runs out, the work continues to wait until a context becomes free.
     }
 }
 
@@ -320,7 +321,7 @@ void scheduler::recycle(context& c) noexcept {
 void scheduler::forget_interruption() noexcept { core::forget_interruption(*current()->descriptor); }
 
 /// Wakes a worker for an unstarted context, because started contexts of the same level come first and may keep the
-/// caller busy forever. Wakes one at a time: the worker that takes the context announces the rest.
+/// caller busy forever. Wakes only one worker: the worker that takes the context wakes another one for the rest.
 void scheduler::announce(wakeups& to_wake) noexcept {
     if (!unannounced_) return;
     const int level = ready_.highest_unstarted();
@@ -391,9 +392,10 @@ void scheduler::requeue(worker& of, const departed_context& before, wakeups& to_
         case leave_reason::finished: recycle(c); break;
         case leave_reason::preempted:
             ready_.put_back(c, of.number());
-            // Does not tick a worker: a promoted context waits for the next tick, as in the paper.
+            // No worker gets a tick here, because a promoted context waits for the next tick, as in the paper.
             if (how_.migrate) worker_table_.wake_any_idle(to_wake);
-            // A context that inherited a level on its way here does not wait; worker::enter handles it.
+            // A context that has inherited a level while it was leaving must not wait for the next tick; worker::enter
+            // handles the request.
             if (c.inherited_level != 0 && static_cast<int>(c.effective_level()) > worker_table_.level(of.number()))
                 of.check_soon();
             break;
@@ -440,8 +442,8 @@ void scheduler::deliver(const wakeups& to_wake) noexcept {
     for (std::uint64_t left = to_wake.priority_changes; left != 0; left &= left - 1) {
         const auto number = static_cast<unsigned>(std::countr_zero(left));
         // Two threads may deliver in another order than they held the lock. The thread whose system call comes later
-        // checks again after the call. The kernel orders the calls, so the thread sees the other's store, which came
-        // before its system call.
+        // checks again after the call. The kernel orders the calls. So that thread sees the other thread's store,
+        // because the store came before the other's system call.
         for (bool first = worker_table_.is_realtime(number);;) {
             workers_[number]->set_realtime(first);
             if (first == worker_table_.is_realtime(number)) break;

@@ -8,8 +8,9 @@
 // A process has one scheduler at a time: ticks are signals, and the runtime has one set of hooks.
 //
 // The members below `lock_` change under that lock. No procedure or observer runs while the lock is held. A worker that
-// holds it is not in application code, so no tick finds it held on its own thread. Threads take it inside locks of the
-// runtime (an eviction, a bucket of sleepers). Inside it, they take only the locks for creating a descriptor.
+// holds the lock is not in application code, so no tick finds the lock held on its own thread. Threads acquire the lock
+// inside locks of the runtime (an eviction, a bucket of sleepers). Inside the lock, they acquire only the locks for
+// creating a descriptor.
 #pragma once
 
 #include <memory>
@@ -36,54 +37,56 @@ public:
     scheduler(const scheduler&) = delete;
     scheduler& operator=(const scheduler&) = delete;
 
-    /// Returns the code that may be preempted, which is empty until you add something.
+    /// Returns the code that may be preempted. It is empty until you add something.
     [[nodiscard]] code_map& application() noexcept { return application_; }
 
-    /// Submits work, from any thread and also from procedures. Returns false if there is no room or no memory, or the
-    /// scheduler is stopping: then the work will not run. REQUIRES: !options::sheds
+    /// Submits work. Any thread may call this, and so may procedures. Returns false if there is no room or no memory,
+    /// or if the scheduler is stopping. Then the work will not run. REQUIRES: !options::sheds
     [[nodiscard]] bool submit(work w) noexcept { return submit({&w, 1}).empty(); }
-    /// Does the same for several works at once, without interrupting a worker for one of them that the next one then
-    /// preempts. Returns the works that will not run, in the first elements of `several`. With options::sheds, they may
-    /// include works that were submitted earlier. These have a lower level than the work that replaced them, and would
-    /// have begun last. At most `max_wakeups` sleeping workers are woken for the rest. They and the workers that are
-    /// awake find more work when they are done, and `wake_worker` wakes others. If a worker submits during its idle
-    /// callback, it is the first to be woken.
+    /// Submits several works at once, without interrupting a worker for one of them that the next one then preempts.
+    /// Returns the works that will not run, in the first elements of `several`. With options::sheds, they may include
+    /// works that were submitted earlier. Such a work has a lower level than the work that replaced it, and would have
+    /// begun last. For the works that will run, at most `max_wakeups` sleeping workers are woken. These workers and
+    /// those that are awake find more work when they are done, and `wake_worker` wakes others. If a worker submits
+    /// during its idle callback, that worker is the first to be woken.
     [[nodiscard]] TUTTI_EXPORT std::span<work> submit(std::span<work> several,
                                                             unsigned max_wakeups = max_workers) noexcept;
-    /// Wakes workers for work that has not begun, as many as there are works. Without such work, an idle worker wakes
-    /// up and runs its idle callback.
+    /// Wakes as many workers as there are works that have not begun. If there is no such work, wakes an idle worker,
+    /// which then runs its idle callback.
     TUTTI_EXPORT void wake_worker() noexcept;
-    /// Returns true if workers are skipped for patient work.
+    /// Returns true if patient work waits for workers that it did not interrupt.
     [[nodiscard]] bool has_skipped_workers() const noexcept {
         return has_skipped_workers_.load(std::memory_order_relaxed);
     }
-    /// Interrupts the least urgent work for more urgent work that has waited since before the previous such call,
-    /// because no running work was short enough. Any thread may call it.
+    /// Interrupts the least urgent work for more urgent work that has waited since before the previous call, because no
+    /// running work was short enough. Any thread may call this.
     TUTTI_EXPORT void tick_overdue() noexcept;
-    /// Returns when all work accepted so far, and the work that it submitted, has run.
+    /// Returns when all work accepted so far has run, including the work that it has submitted.
     void drain() noexcept;
-    /// Interrupts the transaction of the work with that context slot and argument until that work ends, if it has begun
-    /// (core/lifecycle/interrupt.hpp). Any thread may call it, except in a transaction.
+    /// Interrupts the transaction of the work with that context slot and argument (core/lifecycle/interrupt.hpp). Does
+    /// nothing if the work has not begun. The interruption lasts until the work ends. Any thread may call this, except
+    /// in a transaction.
     TUTTI_EXPORT void interrupt(void* const& context_slot, const void* argument) noexcept;
-    /// Does the same, but only if the transaction sleeps in retry.
+    /// Does the same, but only if the work's transaction sleeps in retry.
     TUTTI_EXPORT void interrupt_sleeper(void* const& context_slot, const void* argument) noexcept;
     /// Terminates the work with `argument` in the middle of its run, like work whose stack overflows
-    /// (stack_overflow.hpp). If that is not possible at its current position, its worker tries again while the work
-    /// runs, as often as tick_timing says for library code. The work ends by work::on_termination, or as usual.
+    /// (stack_overflow.hpp). If termination is not possible at the work's current position, its worker tries again
+    /// while the work runs. The interval between the tries is that of tick_timing for library code. The work ends by
+    /// work::on_termination, or as usual.
     TUTTI_EXPORT void terminate_in_place(void* const& context_slot, const void* argument) noexcept;
-    /// Returns the number of the current run of the work with `argument` on a worker; 0: it does not run. The number is
-    /// unique.
+    /// Returns the number of the current run of the work with `argument` on a worker, or 0 if the work is not running.
+    /// The number is unique.
     [[nodiscard]] TUTTI_EXPORT std::uint64_t run_number_of(void* const& context_slot,
                                                                  const void* argument) noexcept;
-    /// Ends the interruption of the work that the caller runs, whatever its reason was. REQUIRES: the caller is a
-    /// context; no thread interrupts that work any more.
+    /// Ends the interruption of the caller's own work, whatever the reason of the interruption was. REQUIRES: the
+    /// caller is a context; no thread interrupts that work any more.
     TUTTI_EXPORT static void forget_interruption() noexcept;
-    /// Interrupts work that sleeps in retry, from now on, when all other accepted work has ended or sleeps in the same
-    /// way. Then no work is left to wake it. Calls work::on_stranded first. Interrupts one work at a time, because it
-    /// may wake others on its way out. A sleep with a limit ends by itself. Any thread may call it.
+    /// From now on, interrupts work that sleeps in retry once all other accepted work has ended or sleeps in the same
+    /// way. Then no work is left to wake the sleeper. Calls work::on_stranded first. Interrupts one work at a time,
+    /// because that work may wake others before it ends. A sleep with a limit ends by itself. Any thread may call this.
     TUTTI_EXPORT void end_waits() noexcept;
-    /// Stops: accepts only work that procedures submit, ends waits, drains, and ends the workers. Idempotent. One
-    /// thread calls it.
+    /// Stops the scheduler: accepts only work that procedures submit, ends waits, drains, and ends the workers.
+    /// Idempotent. Only one thread may call this.
     TUTTI_EXPORT void stop() noexcept;
 
     [[nodiscard]] TUTTI_EXPORT counts statistics() noexcept;
@@ -93,10 +96,10 @@ public:
 
     /// Returns work::argument of the work that the calling thread runs, or null. May be called from a signal handler.
     [[nodiscard]] TUTTI_EXPORT static const void* argument_here() noexcept;
-    /// Returns the context that the caller runs on, or null.
+    /// Returns the context on which the caller runs, or null.
     [[nodiscard]] static context* current() noexcept;
 
-    // --- called by workers, each on its own thread
+    // --- called by workers, each worker on its own thread
 
     [[nodiscard]] const options& how() const noexcept { return how_; }
     [[nodiscard]] const tick_source& ticks() const noexcept { return source_; }
@@ -106,20 +109,21 @@ public:
     struct worker_step {
         context* next = nullptr;
         bool ended = false;  // there will be no more work
-        // there is no context, but the worker's latest action may have made one ready
+        // there is no context now, but the worker's latest action may have made one ready, so the worker calls again
         bool repeat = false;
     };
-    /// Returns the next step of the worker, which `before` has left.
+    /// Puts the context that has left the worker, `before`, into its list. Returns the worker's next step.
     [[nodiscard]] worker_step next_step(worker& of, const departed_context& before) noexcept;
-    /// Does the same for a worker that knows its next context.
+    /// Puts the context `before` into its list, for a worker that already knows its next context.
     void requeue_departed(worker& of, const departed_context& before) noexcept;
-    /// Returns a ready context of a higher level than the running one, which it preempts; or null.
+    /// Returns a ready context that preempts the running one, because its level is higher. Returns null if there is no
+    /// such context.
     [[nodiscard]] context* next_above(worker& of, context& running) noexcept;
-    /// Forwards a signal that came to a thread that is not a worker to the handler that was installed before.
+    /// Handles a signal that arrives on a thread that is not a worker: calls the handler that was installed before.
     static void forward_signal(int number, siginfo_t* about, void* interrupted) noexcept;
 
 private:
-    /// The contexts that were admitted together: their number by level, and a bitmap of these levels.
+    /// The contexts that were admitted together. It contains their number by level, and a bitmap of these levels.
     struct arrivals {
         std::array<unsigned, max_levels> at{};
         std::uint64_t levels = 0;
@@ -127,29 +131,30 @@ private:
     void deliver(const wakeups& to_wake) noexcept;
     [[nodiscard]] unsigned idle_caller() const noexcept;
 
-    // REQUIRES: the lock is held.
-    /// Accepts `w`. Returns the work that will not run, if any: `w`, or the work that was shed for it. `now` counts
-    /// admitted work.
+    // These functions require that the lock is held.
+
+    /// Accepts `w`. Returns the work that will not run, if any: `w`, or the work that was shed to make room. Counts
+    /// admitted work in `now`.
     std::optional<work> accept(const work& w, arrivals& now) noexcept;
-    /// Returns true if some work that has not begun can be shed for that level.
+    /// Returns true if there is work that has not begun and that can be shed for work of that level.
     [[nodiscard]] bool can_shed_for(unsigned level) const noexcept;
     /// Removes and returns the work to shed. REQUIRES: can_shed_for(level)
     work shed_for(unsigned level) noexcept;
     void admit_or_queue(const admission_queue::item& w, arrivals& now);  // throws like prepare
     void prepare(context& c);                                            // throws std::bad_alloc, std::length_error
-    context* context_for(unsigned level);                                // throws like prepare; null: there is none
-    context* free_context();                                             // throws like prepare; null: there is none
+    context* context_for(unsigned level);                                // throws like prepare; null: none available
+    context* free_context();                                             // throws like prepare; null: none available
     void add_context();                                                  // throws like prepare
     void admit(context& c, const admission_queue::item& w) noexcept;
     void admit_unannounced(context& c) noexcept;  // for the next work that waits for a place
-    void admit_next() noexcept;                   // does the same if there is a place and work waits for one
+    void admit_next() noexcept;                   // does the same, if there is a place and work waits for it
     void withdraw(context& c) noexcept;           // removes an unstarted context
     void release_place(context& c) noexcept;
     void recycle(context& c) noexcept;
-    /// Returns the context that `context_slot` names, or null if it does not run the work with that argument. REQUIRES:
-    /// the lock.
+    /// Returns the context to which `context_slot` refers. Returns null if that context does not run the work with that
+    /// argument. REQUIRES: the lock is held.
     static context* context_running(void* context_slot, const void* argument) noexcept;
-    /// Returns a context to interrupt because nothing can wake it. Pins the context for the caller, which calls
+    /// Returns a context to interrupt because nothing can wake it. The context is pinned until the caller calls
     /// interrupt_stranded.
     context* find_stranded() noexcept;
     void announce(wakeups& to_wake) noexcept;
@@ -175,7 +180,7 @@ private:
     /// Installs and removes the hooks of the runtime (runtime_hooks.cpp).
     void install_hooks();
     void remove_hooks() noexcept;
-    /// Ends the workers, then removes the runtime hooks. REQUIRES: no work is left.
+    /// Ends the workers, and then removes the runtime hooks. REQUIRES: no work is left.
     void end_workers() noexcept;
     void attach_hooks(context& c) const noexcept;
 
@@ -203,19 +208,19 @@ private:
     base::lock lock_;
     ready_queue ready_;
     worker_table worker_table_;
-    std::atomic<bool> has_skipped_workers_{false};  // stored under the lock; without it, a hint
-    std::uint64_t overdue_before_ = 0;              // work accepted before the previous tick_overdue has a lower number
+    std::atomic<bool> has_skipped_workers_{false};  // stored under the lock; read without the lock, only a hint
+    std::uint64_t overdue_before_ = 0;              // work accepted before the latest tick_overdue has a lower number
     context* pooled_ = nullptr;
-    context* recently_run_ = nullptr;  // pooled and used, the most recently used first
+    context* recently_run_ = nullptr;  // pooled contexts that were used before, the latest one first
     admission_queue admission_queue_;
-    std::vector<context*> parked_;    // contexts that wait for a transaction or a time, or are about to
-    std::uint64_t parked_count_ = 0;  // includes those that only wait to be woken
+    std::vector<context*> parked_;    // contexts that wait for a transaction or a time, or are about to wait
+    std::uint64_t parked_count_ = 0;  // includes contexts that only wait to be woken
     std::uint64_t outstanding_ = 0;
     unsigned draining_ = 0;  // number of threads that wait until no work is left
     std::uint64_t places_taken_ = 0;
     std::uint64_t runs_ = 0;
-    // True if work was admitted for a worker that is about to check the queue, so that no worker was woken. That worker
-    // may continue another context. Then it wakes another worker (announce).
+    // True if work was admitted for a worker that is about to check the queue, so that no worker was woken. If that
+    // worker continues another context instead, it wakes another worker (announce).
     bool unannounced_ = false;
     std::uint64_t sleeping_ = 0;  // contexts with a `sleeper`, including those that cannot be interrupted
     bool ending_waits_ = false;
@@ -224,7 +229,7 @@ private:
     bool stopping_ = false;
     bool ended_ = false;
     counts counts_;
-    // number of times that no work was left while a thread waited for that
+    // number of times that all work was done while a thread waited for that
     std::atomic<std::uint32_t> drained_{0};
 };
 

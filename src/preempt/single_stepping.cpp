@@ -8,8 +8,8 @@
 namespace tutti::preempt {
 namespace {
 
-// System calls that procedures often make through the C library. They neither change
-// which signals are blocked, nor create a thread or a process.
+// These are system calls that procedures often make through the C library. They neither change which signals are
+// blocked, nor create a thread or a process.
 constexpr long harmless_calls[] = {
     SYS_brk,          SYS_clock_gettime, SYS_clock_nanosleep, SYS_close,      SYS_fdatasync, SYS_fstat,
     SYS_fsync,        SYS_futex,         SYS_getcpu,          SYS_getpid,     SYS_getrandom, SYS_gettid,
@@ -24,9 +24,9 @@ constexpr long harmless_calls[] = {
 
 bool can_step(const ucontext_t& where) noexcept {
     if (sigismember(&where.uc_sigmask, SIGTRAP) == 1) return false;
-    // Reads byte by byte, because the bytes behind the last instruction of a page may be unmapped.
+    // The code is read byte by byte, because the bytes after the last instruction of a page may be unmapped.
     const auto* const at = reinterpret_cast<const unsigned char*>(where.uc_mcontext.gregs[REG_RIP]);
-    if (at[0] == 0xcd) return false;  // int: another kind of system call
+    if (at[0] == 0xcd) return false;  // the instruction int, another kind of system call
     if (at[0] != 0x0f) return true;
     if (at[1] == 0x34) return false;  // sysenter
     if (at[1] != 0x05) return true;   // syscall

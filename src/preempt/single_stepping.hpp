@@ -1,15 +1,15 @@
-// Runs a context instruction by instruction until it may be terminated (stack_overflow.hpp): the processor traps after
-// each instruction.
+// Executes a context instruction by instruction until it may be terminated (stack_overflow.hpp). The processor traps
+// after each instruction.
 //
-// A context whose stack has overflowed steps for as long as necessary. A doomed context steps for a while and then runs
-// freely for about as long. So it takes at most about twice its usual time to reach a place where it may be terminated.
-// Each while has twice as many instructions as the previous one. So a procedure that repeatedly returns to its own code
-// is found there, however short its stay. This happens at the latest when a while is as long as the time between two
-// stays.
+// A context whose stack has overflowed steps for as long as necessary. A doomed context alternates: it steps for a
+// period and then runs freely for about as long. So it takes at most about twice its usual time to reach a place where
+// it may be terminated. Each period of steps has twice as many instructions as the previous one. If a procedure
+// repeatedly returns to its own code, a step therefore finds it there, however short its stay. This happens at the
+// latest when a period is as long as the time between two stays.
 //
 // While it steps, a doomed context makes only system calls that are known to be harmless. Before any other system call
-// the while ends, and only ticks may find the code after it. A trap while SIGTRAP is blocked, or in a new process or
-// thread, would end the process.
+// the period ends, and only ticks may find the code after that call. The reason: a trap while SIGTRAP is blocked, or in
+// a new process or thread, would end the process.
 #pragma once
 
 #include <ucontext.h>
@@ -21,7 +21,7 @@
 
 namespace tutti::preempt {
 
-/// The stepping of one context, on its own thread. Async-signal-safe.
+/// The stepping of one context, used on the context's own thread. Async-signal-safe.
 class single_stepping {
 public:
     [[nodiscard]] bool is_active() const noexcept { return active_; }
@@ -32,7 +32,7 @@ public:
         active_ = true;
         remaining_ = length_;
     }
-    /// Called after a step. Returns true if another step follows.
+    /// Call this after a step. Returns true if another step follows.
     [[nodiscard]] bool continues() noexcept { return --remaining_ != 0; }
     void pause(base::deadline now) noexcept {
         active_ = false;
@@ -43,14 +43,14 @@ public:
 
 private:
     static constexpr std::uint64_t first_length = 512;
-    static constexpr std::chrono::nanoseconds step_duration{2000};  // including the signal; one to three microseconds
+    static constexpr std::chrono::nanoseconds step_duration{2000};  // including the signal; in practice 1 to 3 us
 
     bool active_ = false;
     std::uint64_t remaining_ = 0, length_ = first_length;
     base::deadline not_before_ = base::deadline::min();
 };
 
-/// Returns true if the next instruction may be a step of a doomed context, and SIGTRAP would reach its handler.
+/// Returns true if a doomed context may step over the next instruction, and SIGTRAP would reach its handler.
 [[nodiscard]] bool can_step(const ucontext_t& where) noexcept;
 
 }  // namespace tutti::preempt

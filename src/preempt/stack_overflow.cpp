@@ -24,7 +24,7 @@ void put_in_front(int signal, void (*mine)(int, siginfo_t*, void*) noexcept, str
     how.sa_sigaction = mine;
     how.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&how.sa_mask);
-    sigaddset(&how.sa_mask, tick_signal);  // the handler of ticks switches stacks
+    sigaddset(&how.sa_mask, tick_signal);  // because the handler of ticks switches stacks
     ::sigaction(signal, &how, &before);
 }
 
@@ -56,7 +56,8 @@ bool start_catching_traps() noexcept {
         put_in_front(SIGTRAP, &worker::handle_trap, trap_before);
         traps.store(catching::yes, std::memory_order_release);
     }
-    // Waits until another worker has installed the handler, because the caller's first trap must find it.
+    // Waits until the worker that is installing the handler has finished, because the caller's first trap must find the
+    // handler.
     while (traps.load(std::memory_order_acquire) != catching::yes) base::spin_turn();
     struct sigaction first{};
     ::sigaction(SIGTRAP, nullptr, &first);
@@ -71,7 +72,7 @@ void stop_catching() noexcept {
 void forward_fault(int signal, siginfo_t* what, void* interrupted) noexcept {
     const struct sigaction& before = signal == SIGTRAP ? trap_before : fault_before;
     if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, what, interrupted);
-    const bool repeats = signal == SIGSEGV && what->si_code > 0;  // the instruction will fault again
+    const bool repeats = signal == SIGSEGV && what->si_code > 0;  // the instruction will fault again by itself
     if (before.sa_handler == SIG_IGN && !repeats) return;
     if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
     struct sigaction usual{};

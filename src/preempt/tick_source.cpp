@@ -33,7 +33,7 @@ void start_periodic(tick_target& t) {
     tick_after(t, t.interval);
 }
 
-/// Does nothing, because the worker's timer makes the worker check the queue.
+/// This source does nothing here, because the worker's timer makes the worker check the queue.
 void wait_for_tick(tick_target&) noexcept {}
 
 void raise_flag_then_signal(tick_target& t) noexcept {
@@ -59,7 +59,7 @@ const tick_source& choose_tick_source(std::string_view name) {
     if (automatic || name == kernel_ticks.name) {
         const std::string problem = kernel_device_problem();
         if (problem.empty()) return kernel_ticks;
-        // Most machines have no such device, so there is no message.
+        // There is no message, because most machines have no such device.
         if (!automatic || device::exists()) {
             std::fprintf(stderr, "tutti: ticks come on demand, not from the kernel: %s\n", problem.c_str());
         }
@@ -81,7 +81,7 @@ void make_timer(tick_target& t) {
 #if defined(sigev_notify_thread_id)
     how.sigev_notify_thread_id = t.thread;
 #else
-    how._sigev_un._tid = t.thread;  // glibc before 2.36 has no other name for it
+    how._sigev_un._tid = t.thread;  // glibc before 2.36 has no other name for this member
 #endif
     if (::timer_create(CLOCK_MONOTONIC, &how, &t.timer) != 0) {
         throw std::system_error{

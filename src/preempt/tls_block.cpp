@@ -20,13 +20,14 @@
 namespace tutti::preempt {
 namespace {
 
-// Entries of the auxiliary vector: AT_RSEQ_FEATURE_SIZE and AT_RSEQ_ALIGN, which headers before Linux 6.3 lack.
+// Entries of the auxiliary vector: AT_RSEQ_FEATURE_SIZE and AT_RSEQ_ALIGN. Headers before Linux 6.3 do not define them.
 [[maybe_unused]] constexpr unsigned long rseq_features = 27, rseq_alignment = 28;
 
-// The C library takes a thread's static thread-local storage from its stack, and refuses a stack without enough room.
+// The C library allocates a thread's static thread-local storage on the thread's stack, and rejects a stack without
+// enough room.
 constexpr std::size_t min_stack = 128 * 1024, max_stack = std::size_t{1} << 30;
 
-/// Returns the error of pthread_create.
+/// Starts a thread. Returns the error of pthread_create.
 int start_thread(pthread_t& thread, void* (*run)(void*), void* argument) noexcept {
     int error = EINVAL;
     for (std::size_t stack = min_stack; error == EINVAL && stack <= max_stack; stack *= 2) {
@@ -39,12 +40,12 @@ int start_thread(pthread_t& thread, void* (*run)(void*), void* argument) noexcep
     return error;
 }
 
-/// Makes the kernel stop writing to the calling thread's area of restartable sequences, and mark it as unused.
+/// Makes the kernel stop writing to the calling thread's area of restartable sequences, and marks the area as unused.
 void leave_restartable_sequences() noexcept {
 #if defined(TUTTI_HAS_RSEQ_AREA)
     constexpr int unregister = 1;  // RSEQ_FLAG_UNREGISTER
-    // The length must be the one that the C library registered. Older versions register the first length, newer ones
-    // the second.
+    // The length must be the one that the C library has registered. Older versions of the library register the first
+    // length, newer ones the second.
     constexpr std::size_t first_length = 32;
     if (__rseq_size == 0) return;  // never registered
     char* const area = reinterpret_cast<char*>(tls_block::current()) + __rseq_offset;
@@ -59,7 +60,7 @@ void leave_restartable_sequences() noexcept {
 
 bool tls_block::is_available() noexcept {
 #if defined(TUTTI_ASAN) || defined(TUTTI_TSAN)
-    return false;  // they identify a thread by its block
+    return false;  // these sanitizers identify a thread by its block
 #else
     constexpr unsigned long may_set_fs = 2;  // HWCAP2_FSGSBASE
     return (::getauxval(AT_HWCAP2) & may_set_fs) != 0;
@@ -75,8 +76,9 @@ std::uintptr_t tls_block::current() noexcept {
 void tls_block::use(std::uintptr_t base) noexcept { asm volatile("wrfsbase %0" ::"r"(base) : "memory"); }
 
 tls_block::tls_block() {
-    // Blocks the lender's signals, because their handlers would use the variables of a context that runs elsewhere.
-    // SIGABRT is not blocked: abort sends it to the calling thread, which the C library takes to be the lender.
+    // The lender's signals are blocked, because their handlers would use the variables of a context that runs on
+    // another thread. SIGABRT is not blocked, because abort sends it to the calling thread, which is the lender
+    // according to the C library.
     sigset_t all, before;
     sigfillset(&all);
     sigdelset(&all, SIGABRT);
@@ -97,7 +99,7 @@ tls_block::~tls_block() {
 
 void* tls_block::run_lender(void* of) noexcept {
     auto& block = *static_cast<tls_block*>(of);
-    ::pthread_setname_np(::pthread_self(), "tutti-storage");  // otherwise it has its creator's name
+    ::pthread_setname_np(::pthread_self(), "tutti-storage");  // otherwise the thread has the name of its creator
     leave_restartable_sequences();
     block.base_ = current();
     block.ready_.store(1, std::memory_order_release);

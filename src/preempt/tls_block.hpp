@@ -2,19 +2,20 @@
 //
 // A context may be interrupted while it changes a thread-local variable, and the next context of the same worker may
 // use that variable. So each context has a block of its own: its thread_local variables, errno, malloc's cache and the
-// exceptions in flight. The context brings the block along by setting the base of the segment FS. A context that
-// resumes on another worker needs the block for one more reason: compilers compute an address such as `&errno` once in
-// a function.
+// exceptions in flight. The context activates its block by setting the base of the segment FS. There is one more reason
+// for contexts that resume on another worker: a compiler may compute an address such as `&errno` only once in a
+// function.
 //
-// The C library makes such a block when it starts a thread. So a context borrows the block of a lender, which is a
-// thread that sleeps from its start. The lender ends with the block, after running the destructors of the objects in
-// the block. To the C library, a context is that thread. pthread_self returns the lender. A library that is loaded
-// later has its variables in each block.
+// The C library makes such a block when it starts a thread. So each context borrows the block of a lender: a thread
+// that sleeps from its start. The lender ends with the block, after running the destructors of the objects in the
+// block. For the C library, the context is the lender's thread: pthread_self returns the lender. A library that is
+// loaded later has its variables in each block.
 //
 // State that the kernel keeps per thread remains the worker's: signal masks, priorities, processors, gettid.
-// Restartable sequences (rseq) are of this kind, but the C library keeps their area in the block. The kernel would
-// continue to write the lender's area, so sched_getcpu would return the processor on which the lender fell asleep. So
-// the lender unregisters its area, and the C library asks the kernel instead, as before such areas existed.
+// Restartable sequences (rseq) are such state, but the C library keeps their area in the block. The kernel would
+// continue to write to the lender's area, so sched_getcpu would return the processor on which the lender fell asleep.
+// Therefore the lender unregisters its area, and the C library then asks the kernel, as it did before such areas
+// existed.
 #pragma once
 
 #include <pthread.h>
@@ -27,7 +28,7 @@ namespace tutti::preempt {
 class tls_block {
 public:
     /// Returns true if processor and kernel let a program set the base of FS. Returns false under sanitizers that
-    /// identify a thread by it.
+    /// identify a thread by that base.
     [[nodiscard]] static bool is_available() noexcept;
 
     /// Throws std::system_error.
@@ -38,7 +39,7 @@ public:
 
     [[nodiscard]] std::uintptr_t base() const noexcept { return base_; }
 
-    /// The block that the calling thread uses, and a switch to another one. REQUIRES: is_available()
+    /// Return the block that the calling thread uses, and switch to another block. REQUIRES: is_available()
     [[nodiscard]] static std::uintptr_t current() noexcept;
     static void use(std::uintptr_t base) noexcept;
 

@@ -22,8 +22,8 @@
 #include "preempt/scheduler.hpp"
 #include "preempt/stack_overflow.hpp"
 
-// Points to the flag of the calling thread's worker that says whether something urgent waits. The stubs of
-// library_calls.cpp read it, on every thread.
+// Points to the flag `urgent` of the calling thread's worker. The stubs of library_calls.cpp read the flag, on every
+// thread.
 extern "C" {
 namespace {
 constinit const std::atomic<bool> nothing_is_urgent{false};
@@ -35,7 +35,7 @@ constinit const std::atomic<bool> nothing_is_urgent{false};
 namespace tutti::preempt {
 namespace {
 
-// Signal handlers read it, so the first access must not allocate.
+// Signal handlers read this variable, so its first access must not allocate memory.
 [[gnu::tls_model("initial-exec")]] thread_local worker* current_worker = nullptr;
 
 const sigset_t only_ticks = [] {
@@ -55,24 +55,24 @@ const sigset_t faults_and_ticks = [] {
 /// The number of checks for work before a worker sleeps: 1.3 us if a check takes 5 ns.
 constexpr int idle_turns = 4 * base::spin_turns;
 
-/// Threads that bring work to workers have a higher priority.
+/// The lowest real-time priority, so that threads that bring work to workers have a higher one.
 constexpr int realtime_priority = 1;
 
-/// Calls f for the descriptor that a context is in, and for those around it (open nesting).
+/// Calls f for the descriptor of a context, and for the descriptors around it (open nesting).
 template <class F>
 void for_each_open(tx* t, F&& f) noexcept {
     if (t == nullptr) return;
     for (core::descriptor* d = &core::descriptor::of(*t); d != nullptr; d = d->outer) f(*d);
 }
 
-/// Only one thread and its signal handlers count.
+/// Increments a counter without an atomic addition, because only one thread and its signal handlers count.
 void count(std::atomic<std::uint64_t>& what) noexcept {
     what.store(what.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-/// Copies the thread's view of the version clock. It depends on threads whether others move the clock, and whether
-/// its deferred mode pays off. A context with a view of its own would mistake other contexts on the same worker for
-/// other writers (algorithms/version_clock.hpp).
+/// Copies the thread's view of the version clock. The view belongs to the thread, because it depends on the thread
+/// whether others move the clock, and whether the clock's deferred mode pays off. If each context had a view of its
+/// own, it would mistake other contexts on the same worker for other writers (algorithms/version_clock.hpp).
 void copy_clock_view(const core::clock_view& from, core::clock_view& to) noexcept {
     to.own = from.own;
     to.counted = from.counted;
@@ -84,7 +84,7 @@ void copy_clock_view(const core::clock_view& from, core::clock_view& to) noexcep
 
 }  // namespace
 
-// Both functions are out of line, because compilers keep addresses of thread-local variables.
+// Neither function is inlined, because compilers keep addresses of thread-local variables.
 [[gnu::noinline]] worker* worker::current() noexcept { return current_worker; }
 [[gnu::noinline]] void worker::set_current(worker* w, tx* t) noexcept {
     current_worker = w;
@@ -103,7 +103,7 @@ void worker::start() {
 }
 
 void worker::run(std::promise<void> starts) noexcept {
-    set_current(this, nullptr);  // first: a signal that finds no worker here goes to the program
+    set_current(this, nullptr);  // comes first, because a signal that finds no worker here is forwarded to the program
     std::optional<signal_stack> for_faults;
     try {
         for_faults.emplace();
@@ -113,7 +113,7 @@ void worker::run(std::promise<void> starts) noexcept {
         starts.set_exception(std::current_exception());
         return;
     }
-    ::pthread_sigmask(SIG_UNBLOCK, &faults_and_ticks, nullptr);  // the program's threads may have blocked them
+    ::pthread_sigmask(SIG_UNBLOCK, &faults_and_ticks, nullptr);  // because the program's threads may have blocked them
     ::pthread_setname_np(::pthread_self(), "tutti-worker");      // the name that tools show
     if (scheduler_.separates_thread_locals()) own_block_ = tls_block::current();
     starts.set_value();
@@ -140,7 +140,7 @@ context* worker::choose_context() noexcept {
 bool worker::run_idle_callback(std::uint32_t seen) noexcept {
     const idle_callback& idle = scheduler_.how().idle;
     if (idle.run_idle == nullptr) return false;
-    in_idle_callback_.store(true, std::memory_order_seq_cst);  // pairs with the load in signal_wakeup
+    in_idle_callback_.store(true, std::memory_order_seq_cst);  // partner: the load in signal_wakeup
     const bool spent = idle.run_idle(idle.self, wakeup_word_, seen, next_wakeup_);
     in_idle_callback_.store(false, std::memory_order_relaxed);
     return spent;
@@ -152,7 +152,7 @@ void worker::wait_for_work(std::uint32_t seen) noexcept {
         if (wakeup_word_.load(std::memory_order_acquire) != seen) return;
         base::spin_turn();
     }
-    asleep_.store(true, std::memory_order_seq_cst);  // pairs with the load in signal_wakeup
+    asleep_.store(true, std::memory_order_seq_cst);  // partner: the load in signal_wakeup
     const bool waits = next_wakeup_ != base::deadline::max();
     base::futex_wait(wakeup_word_, seen, waits ? std::optional{next_wakeup_} : std::nullopt);
     asleep_.store(false, std::memory_order_relaxed);
@@ -161,15 +161,15 @@ void worker::wait_for_work(std::uint32_t seen) noexcept {
 void worker::signal_wakeup() noexcept {
     wakeup_word_.fetch_add(1, std::memory_order_seq_cst);
     // Either this thread sees that the worker is about to sleep, or the worker sees the new count, at the latest in the
-    // kernel. The same holds for a sleep in its idle callback, except for a call by the worker itself, which checks
-    // before it sleeps.
+    // kernel. The same holds for a sleep in the worker's idle callback. An exception is a call by the worker itself,
+    // which checks the count before it sleeps.
     if (asleep_.load(std::memory_order_seq_cst)) base::futex_wake_all(wakeup_word_);
     else if (in_idle_callback_.load(std::memory_order_seq_cst) && current() != this)
         scheduler_.how().idle.wake(scheduler_.how().idle.self);
 }
 
 void worker::set_realtime(bool on) noexcept {
-    // The process had the permission at the start. If it has lost the permission, work runs as late as without the
+    // The process had the permission at the start. If the process has lost it, work runs as late as without the
     // priority.
     if (on) (void)base::set_realtime_priority(target_.thread, realtime_priority);
     else base::clear_realtime_priority(target_.thread, normal_policy_);
@@ -187,7 +187,7 @@ void worker::check_realtime_permission() {
     base::clear_realtime_priority(0, normal_policy_);
 }
 
-// Makes the block here, and not at admission, because only contexts that have begun need a block.
+// Makes the block when the context begins instead of at admission, because only contexts that have begun need a block.
 bool worker::has_thread_locals(context& c) const noexcept {
     if (c.block || !scheduler_.separates_thread_locals()) return true;
     try {
@@ -227,12 +227,12 @@ void worker::enter(context& c) noexcept {
         c.tick_deferred.store(false, std::memory_order_relaxed);
         c.execution.prepare(c.stack_memory, run_context, &c);
     }
-    end_back_off(target_);  // the library code belonged to the previous context
+    end_back_off(target_);  // because the latest ticks found library code of the previous context
     set_current(this, c.transaction);
     target_.running.store(&d, std::memory_order_release);  // pairs with must_send_tick
     if (source().enter != nullptr) source().enter(target_, d, c.stack_memory);
-    // The reason for this tick may have become ready after `c` was chosen, and the signal may have come before this
-    // point.
+    // The context that is the reason for this tick may have become ready after `c` was chosen, and the tick's signal
+    // may have arrived before this point.
     if (target_.urgent.load(std::memory_order_acquire)) request_check();
     else set_timer();
     copy_clock_view(clock_, d.algorithm_data.clock);
@@ -242,7 +242,7 @@ void worker::enter(context& c) noexcept {
     if (source().leave != nullptr) source().leave(target_);
     target_.running.store(nullptr, std::memory_order_relaxed);
     if (c.block) {
-        set_current(nullptr, nullptr);  // no signal may find this worker in the block when it is used elsewhere
+        set_current(nullptr, nullptr);  // no signal may find this worker in the block, which another worker may use
         tls_block::use(own_block_);
     }
     set_current(this, nullptr);
@@ -259,15 +259,15 @@ void worker::enter(context& c) noexcept {
 void worker::run_context(void* of) noexcept {
     auto& c = *static_cast<context*>(of);
     {
-        // The next work on this context must not find an open transaction.
+        // Ends open transactions, because the next work on this context must not find one.
         const core::call_boundary nothing_stays_open;
         c.current_work.run(c.current_work.argument);
     }
     current()->leave_finished(c);
 }
 
-// Signal fence: the trap after the store, and each later tick, finds the stored value (context_termination.cpp). So the
-// first of these traps is the last one, and it comes while the thread still knows its worker.
+// Signal fence: the trap after the store, and each later tick, reads the stored value (context_termination.cpp). So the
+// first of these traps is the last one, and it occurs while the thread still knows its worker.
 void worker::end_traps() noexcept {
     off_context_.store(true, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -282,10 +282,10 @@ void worker::leave_finished(context& c) noexcept {
 void worker::leave(leave_reason why) noexcept {
     context& c = *running_;
     c.transaction = detail::current_transaction;
-    // Other transactions may take what the context owns from here on. A context that parks itself owns nothing that
-    // others wait for long (core/waiting/waiting.hpp), and may be inside a barrier, which would not notice the loss. A
-    // context that is parked for the network keeps what it owns, like a thread that sleeps: its commit may be in
-    // progress elsewhere.
+    // From here on, other transactions may take what a preempted context owns. A context that parks itself owns nothing
+    // for which others wait long (core/waiting/waiting.hpp), and may be inside a barrier, which would not notice the
+    // loss. A context that is parked for the network keeps what it owns, like a thread that sleeps, because its commit
+    // may be in progress on another node.
     if (why == leave_reason::preempted) for_each_open(c.transaction, core::suspend);
     departed_.reason = why;
     end_traps();
@@ -302,8 +302,8 @@ bool worker::must_be_preempted() noexcept {
     return chosen_ != nullptr;
 }
 
-// Acknowledges the tick: the end of the protected region checks again (scheduler::set_no_preemption). Otherwise each
-// call of a library would take another tick until then.
+// Acknowledges the tick, because the end of the protected region checks again (scheduler::set_no_preemption). Otherwise
+// each call of a library would cause another tick until then.
 bool worker::defers_tick() noexcept {
     if (running_->no_preemption_depth.load(std::memory_order_relaxed) == 0) return false;
     running_->tick_deferred.store(true, std::memory_order_relaxed);
@@ -316,7 +316,7 @@ void worker::check_preemption() noexcept {
 }
 
 void worker::request_check() noexcept {
-    if (raise_tick()) tick_after(target_, target_.timing.retry_pause);  // the next barrier may be far away
+    if (raise_tick()) tick_after(target_, target_.timing.retry_pause);  // because the next barrier may be far away
 }
 
 bool worker::raise_tick() noexcept {
@@ -326,26 +326,29 @@ bool worker::raise_tick() noexcept {
     return true;
 }
 
-/// Sets the timer. A parked context may become due while another one runs, and a doomed context must be terminated.
+/// Sets the timer, because a parked context may become due while another context runs, and because a doomed context
+/// must be terminated.
 void worker::set_timer() noexcept {
-    if (target_.interval.count() != 0) return;  // the periodic timer checks it anyway
+    if (target_.interval.count() != 0) return;  // the periodic timer checks this anyway
     std::chrono::nanoseconds pause = std::chrono::nanoseconds::max();
     if (next_wakeup_ != base::deadline::max() && source().preempts) {
         pause = next_wakeup_ - base::now();
         tick_after(target_, pause);
     }
-    // Comes last: the tick that found the context doomed may have come, and set the timer, before the line above did.
+    // This check comes last, because the tick that found the context doomed may have come, and set the timer, before
+    // the line above set it.
     if (running_->doomed.load(std::memory_order_relaxed)) tick_after(target_, std::min(pause, next_pause(target_)));
 }
 
-/// Returns true if there is a reason to check the queue. A barrier may have served the tick before it arrived.
+/// Returns true if there is a reason to check the queue. There may be none, because a barrier may have handled the
+/// tick's reason before the tick arrived.
 bool worker::is_wanted() const noexcept {
     return target_.urgent.load(std::memory_order_acquire) || target_.interval.count() != 0 ||
            (next_wakeup_ != base::deadline::max() && base::now() >= next_wakeup_);
 }
 
 void worker::on_tick(std::uintptr_t instruction) noexcept {
-    if (!source().preempts) return;  // another source's signal; there are no critical regions
+    if (!source().preempts) return;  // the signal came from another sender; there are no critical regions
     if (running_ == nullptr || detail::current_transaction == nullptr) return;  // `enter` checks `urgent`
     count(ticks_by_signal_);
     if (!is_wanted()) return;
@@ -354,7 +357,7 @@ void worker::on_tick(std::uintptr_t instruction) noexcept {
     if (application) end_back_off(target_);
     if (application && core::tick(d) && !defers_tick()) {
         if (!must_be_preempted()) return;
-        // The switch leaves the handler in the middle, and ticks are blocked while the handler runs.
+        // The switch leaves the handler before its end, and ticks are blocked while the handler runs.
         ::pthread_sigmask(SIG_UNBLOCK, &only_ticks, nullptr);
         return leave(leave_reason::preempted);
     }
@@ -362,7 +365,7 @@ void worker::on_tick(std::uintptr_t instruction) noexcept {
     if (!application && raise_tick()) back_off(target_);
 }
 
-/// The module has checked the position of the instruction.
+/// Needs no check of the instruction's position, because the module has checked it.
 void worker::on_redirection() noexcept {
     if (running_ == nullptr || detail::current_transaction == nullptr) return;
     count(ticks_by_kernel_);
@@ -375,7 +378,7 @@ void worker::on_redirection() noexcept {
 void worker::handle_redirection() noexcept {
     const int error = errno;
     current()->on_redirection();
-    worker& now = *current();  // a migrated context returns on another worker
+    worker& now = *current();  // because a migrated context returns on another worker
     now.source().rearm(now.target_);
     errno = error;
 }
@@ -387,7 +390,8 @@ void worker::handle_signal(int number, siginfo_t* about, void* interrupted) noex
     auto& where = *static_cast<ucontext_t*>(interrupted);
     if (w->terminates_doomed(where)) return;
     w->on_tick(static_cast<std::uintptr_t>(where.uc_mcontext.gregs[REG_RIP]));
-    // The return from a handler restores the thread's alternate stack, which may be that of another thread here.
+    // The return from a handler restores an alternate stack. If the context has migrated, that stack belongs to another
+    // thread.
     if (current() != w) ::sigaltstack(nullptr, &where.uc_stack);
     current()->keep_stepping(where);
     errno = error;

@@ -16,7 +16,8 @@ void worker_table::set_context(unsigned worker, const context* c, wakeups& to_wa
 }
 
 void worker_table::clear_wakeup(unsigned worker, wakeups& to_wake) noexcept {
-    // If the wakeup stayed set, the worker would not be woken for a new context while it runs one of a lower level.
+    // If the wakeup stayed set, the worker would not be woken for a new context while the worker runs a context of a
+    // lower level.
     states_[worker].wakeup_level = -1;
     end_skip(states_[worker]);
     const std::uint64_t bit = std::uint64_t{1} << worker;
@@ -47,8 +48,8 @@ bool worker_table::wake_any_for(unsigned level, wakeups& to_wake, unsigned first
     worker_state& least =
         prefers ? states_[first] : *std::ranges::min_element(states_, {}, &worker_state::committed_level);
     if (least.committed_level() >= static_cast<int>(level)) return false;
-    // With several workers, one becomes free after a part of a call's time. Interrupting another one would gain less,
-    // because the objects that it owns would block other contexts.
+    // With several workers, one of them becomes free after a part of a call's time. Interrupting another worker would
+    // gain less, because the objects that its call owns would block other contexts.
     worker_state* const soon = how == urgency::patient && least.committed_level() >= 0 ? skip_candidate() : nullptr;
     if (soon != nullptr) skip_preemption(*soon, static_cast<int>(level));
     else wake_for(least, static_cast<int>(level), to_wake);

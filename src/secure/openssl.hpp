@@ -1,4 +1,4 @@
-// TLS files (certificates, keys and authorities) and settings, by OpenSSL.
+// Uses OpenSSL for TLS files (certificates, keys and authorities) and settings.
 #pragma once
 
 #include <openssl/err.h>
@@ -12,11 +12,11 @@
 
 namespace tutti::secure {
 
-/// Returns the reason why OpenSSL failed on this thread, in words, and clears OpenSSL's error queue. REQUIRES: the
+/// Returns the reason why OpenSSL has failed on this thread, as a text, and clears OpenSSL's error queue. REQUIRES: the
 /// queue was empty before the failing call.
 inline std::string why_openssl_failed() {
     char reason[256] = "no reason given";
-    // Later errors in the queue only name the part of OpenSSL.
+    // Only the first error is used, because later errors in the queue only name the part of OpenSSL.
     const unsigned long first = ::ERR_peek_error();
     ::ERR_clear_error();
     if (ERR_SYSTEM_ERROR(first)) return std::generic_category().message(ERR_GET_REASON(first));
@@ -24,7 +24,7 @@ inline std::string why_openssl_failed() {
     return reason;
 }
 
-/// Refuses keys with a passphrase, because no user is present who could enter it.
+/// Rejects keys with a passphrase, because there is no user who could enter the passphrase.
 inline void ask_for_no_passphrase(SSL_CTX* context) noexcept {
     ::SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return 0; });
 }
@@ -36,8 +36,8 @@ inline void ask_for_no_passphrase(SSL_CTX* context) noexcept {
     return SSL_CTX_set_min_proto_version(context, oldest) == 1;
 }
 
-/// Restricts `context` to `what`. Returns the part that OpenSSL does not know; empty if it knows everything.
-/// REQUIRES: what.names_a_version().
+/// Restricts `context` to the versions and ciphers in `what`. Returns the part that OpenSSL does not know, or an empty
+/// text if OpenSSL knows all parts. REQUIRES: what.names_a_version().
 [[nodiscard]] inline std::string choose_protocol(SSL_CTX* context, const protocol_choice& what) {
     const int version = what.minimum_version == "1.3" ? TLS1_3_VERSION : TLS1_2_VERSION;
     if (!speak_no_older(context, version)) return "version " + what.minimum_version;
@@ -48,7 +48,7 @@ inline void ask_for_no_passphrase(SSL_CTX* context) noexcept {
     return {};
 }
 
-/// Returns why OpenSSL cannot use `what`; empty if it can.
+/// Returns the reason why OpenSSL cannot use `what`, or an empty text if OpenSSL can.
 [[nodiscard]] inline std::string objection_to(const protocol_choice& what) {
     if (!what.names_a_version()) return unknown_version;
     ::ERR_clear_error();
@@ -57,7 +57,7 @@ inline void ask_for_no_passphrase(SSL_CTX* context) noexcept {
     return unknown.empty() ? unknown : "TLS: " + unknown + ": " + why_openssl_failed();
 }
 
-/// Return descriptions of files for messages that refuse them.
+/// Return descriptions of files, for messages about files that are rejected.
 inline std::string certificate_in(const std::string& file) { return "certificate " + file + " (PEM)"; }
 inline std::string key_in(const std::string& file) {
     return "key " + file + " (one without a passphrase, that of the certificate)";

@@ -13,8 +13,9 @@
 namespace tutti::server {
 namespace {
 
-/// Throws if a duration is too long. Durations are added to times of the clock, which counts nanoseconds in 64 bits:
-/// about 292 years. The setting slow_log_slower_than may be longer, because it is only compared with durations.
+/// Throws if a duration is too long. Durations are added to times of the clock, which counts nanoseconds in 64 bits,
+/// and so covers about 292 years. The setting slow_log_slower_than may be longer, because it is only compared with
+/// durations.
 void need_representable(const settings& how) {
     const auto need = [](auto duration, const char* what) {
         if (duration > max_duration || duration < -max_duration)
@@ -72,7 +73,8 @@ settings checked(settings how) {
     how.log.max_cached_replies = how.max_cached_replies;
     how.log.reply_cache_ttl = how.reply_cache_ttl;
     if (!how.log_callback) {
-        // The thread that writes a line may serve clients, or be about to end the process.
+        // The thread that logs a line must not be blocked, because it may serve clients, or be about to end the
+        // process.
         const auto to = std::make_shared<line_writer>(STDERR_FILENO, [](std::uint64_t lines) {
             return "tutti: log lines lost because they could not be written: " + std::to_string(lines) + '\n';
         });

@@ -16,8 +16,8 @@
 namespace tutti::server {
 namespace {
 
-constexpr std::chrono::milliseconds destructor_time_limit{1000};  // after that, the destructor leaves its thread alone
-constexpr std::chrono::milliseconds between_tries{1000};          // attempts to report lost lines
+constexpr std::chrono::milliseconds destructor_time_limit{1000};  // maximum time that the destructor waits
+constexpr std::chrono::milliseconds between_tries{1000};          // time between attempts to report lost lines
 
 }  // namespace
 
@@ -26,7 +26,7 @@ struct line_writer::state {
         : descriptor{to}, report_loss{std::move(how)}, capacity{max_bytes} {}
 
     void work() noexcept;
-    /// Returns how many of the lines the system accepted. Waits for the descriptor.
+    /// Writes the lines, and returns how many of them the system accepted. May block until the descriptor is writable.
     [[nodiscard]] std::size_t put_all(const std::vector<std::string>& lines) noexcept;
     [[nodiscard]] bool put(std::string_view line) noexcept;
     [[nodiscard]] bool put_loss(std::uint64_t lines) noexcept;
@@ -36,7 +36,7 @@ struct line_writer::state {
     const int descriptor;
     const loss_line report_loss;
     const std::size_t capacity;
-    bool torn = false;  // used by the thread: the latest line was written in part
+    bool torn = false;  // used by the thread: the latest line was written only in part
 
     mutable std::mutex mutex;  // guards the members below; not held during a write
     std::condition_variable has_work;
@@ -57,7 +57,7 @@ bool line_writer::state::put(std::string_view line) noexcept {
         const ssize_t some = ::write(descriptor, line.data(), line.size());
         if (some > 0) {
             line.remove_prefix(static_cast<std::size_t>(some));
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {  // another process made it non-blocking
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {  // another process has made the descriptor non-blocking
             pollfd one{.fd = descriptor, .events = POLLOUT, .revents = 0};
             static_cast<void>(::poll(&one, 1, -1));
         } else if (errno != EINTR) {
@@ -88,7 +88,7 @@ void line_writer::state::work() noexcept {
     std::unique_lock lock{mutex};
     for (;;) {
         const auto wanted = [this] { return !waiting.empty() || ends || (lost != reported && !refused); };
-        // Tries again from time to time to report a loss.
+        // While a loss is not reported, wakes at intervals to try the report again.
         if (lost != reported) has_work.wait_for(lock, between_tries, wanted);
         else has_work.wait(lock, wanted);
         const std::uint64_t missing = lost - reported;
@@ -99,7 +99,7 @@ void line_writer::state::work() noexcept {
         std::size_t sum = 0;
         for (const std::string& l : batch) sum += l.size();
         const std::size_t taken = put_all(batch);
-        // Reported after the lines that came before the loss, and only if lines get through.
+        // A loss is reported after the lines that precede it, and only if the system accepted these lines.
         const bool is_loss_reported = missing != 0 && taken == batch.size() && put_loss(missing);
         lock.lock();
         writing = false;
@@ -127,7 +127,8 @@ void line_writer::write(std::string line) noexcept {
     const std::scoped_lock lock{s.mutex};
     try {
         if (!s.started) {
-            // Only the program's own threads take signals. SIGPIPE stays pending if the reader of a pipe has closed it.
+            // The new thread blocks all signals, because only the program's own threads handle signals. If the reader
+            // of a pipe has closed it, SIGPIPE stays pending.
             sigset_t all, before;
             ::sigfillset(&all);
             ::pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -136,7 +137,7 @@ void line_writer::write(std::string line) noexcept {
                 std::thread{[mine = state_] { mine->work(); }}.detach();
                 s.started = true;
             } catch (const std::exception&) {
-                // A later line tries again, and reports the loss of this one.
+                // The next line tries again to start the thread, which then reports the loss of this line.
             }
             ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
         }

@@ -37,9 +37,9 @@ private:
         const instant now = std::chrono::steady_clock::now();
         of_.log_if_slow(*this, now);
         const answer_callback callback = of_.finish(*this, now);
-        // The call is no longer in the list, so no thread interrupts it. The reason for earlier interruptions is over:
-        // `then` may run transactions.
-        if (of_.runs_.current() != nullptr) of_.runs_.forget_interruption();  // otherwise it waited for the disk
+        // The call is no longer in the list, so no thread interrupts it any more. An earlier interruption must not
+        // affect `then`, which may run transactions.
+        if (of_.runs_.current() != nullptr) of_.runs_.forget_interruption();  // null if the call waited for the disk
         if (callback) callback(answer, how_it_ended);
         delete this;
     }
@@ -95,7 +95,7 @@ void program_calls::call(const invocation& what, std::vector<std::string> argume
         if (watcher_sleeps_) changed_.notify_one();
     }
     if (refused) return refuse_call(*made);
-    program_call* const mine = made.release();  // a worker may have ended it already
+    program_call* const mine = made.release();  // a worker may already have ended the call
     for (job* const other : runs_.submit({&j, 1})) {
         if (other != mine) other->reject();
         else refuse_call(*std::unique_ptr<program_call>{mine});
@@ -135,7 +135,7 @@ void program_calls::log_if_slow(const program_call& c, instant now) noexcept {
     try {
         slow_.add(c, ran, now, c.from.number == 0 ? "program" : "node " + std::to_string(c.from.node), "");
     } catch (const std::bad_alloc&) {
-        // The slow log does not show the call.
+        // There is no memory for the entry, so the slow log does not show the call.
     }
 }
 
@@ -153,7 +153,7 @@ void program_calls::cancel(call_origin which, bool stranded) noexcept {
 void program_calls::cancel_all_of(unsigned node) noexcept {
     const std::scoped_lock lock{mutex_};
     for (program_call* c = first_; c != nullptr; c = c->next) {
-        if (c->from.number != 0 && c->from.node == node) c->abandon();  // the watcher does the rest
+        if (c->from.number != 0 && c->from.node == node) c->abandon();  // the watcher finishes these calls
     }
 }
 
@@ -182,7 +182,7 @@ void program_calls::stop() noexcept {
 }
 
 void program_calls::watch() noexcept {
-    // Only the program's own threads take signals.
+    // Only the program's own threads handle signals, so this thread blocks them.
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -231,7 +231,8 @@ std::vector<program_calls::late_answer> program_calls::interrupt_overdue() noexc
             late.emplace_back(std::move(c->then), std::move(answer));
             c->then = {};
         } catch (const std::bad_alloc&) {
-            // The call is answered when it is interrupted the next time, or ends.
+            // There is no memory for the answer. The call is answered when it is interrupted the next time, or when it
+            // ends.
         }
     }
     stuck_calls_.end_check();

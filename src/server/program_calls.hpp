@@ -1,13 +1,13 @@
-// Calls from within the program. This class takes the place of an I/O thread for them: it counts the calls, answers
-// each once, and ends those that exceed their time limit.
+// Calls from within the program. For such calls, this class does what an I/O thread does for clients: it counts the
+// calls, answers each call once, and ends calls that exceed their time limit.
 //
 //   linked -> submitted -> run -> unlinked, counted, answered -> deleted by the thread that ran it
 //                |          \-> answered before, because its time limit passed and it did not end
 //                \-> replaced by a job of another thread -> the watcher does the same, because that thread may run a
 //                    procedure, or own sockets
 //
-// Thread safety: any thread. No procedure or answer runs while `mutex_` is held. A call that the executor interrupts is
-// still linked.
+// Thread safety: any thread. No procedure or answer runs while `mutex_` is held. The executor interrupts only calls
+// that are still linked.
 #pragma once
 
 #include <condition_variable>
@@ -36,13 +36,13 @@ public:
     /// `known`: the registered procedures. `log`: the log of calls, or null.
     program_calls(const settings& how, executor& runs, const std::deque<procedure_entry>& known, slow_log& slow,
                   journal::journal* log = nullptr);
-    /// REQUIRES: stop() was called, if any call was ever made.
+    /// REQUIRES: stop() was called, unless no call was ever made.
     ~program_calls();
 
     /// Starts to enforce time limits. @throws std::system_error
     void start();
-    /// Runs a call. `then` receives the answer in RESP3. REQUIRES: `what` is planned and accepts this number of
-    /// arguments; start() was called.
+    /// Runs a call. `then` receives the answer in RESP3. REQUIRES: `what` has its priority and deadline, and accepts
+    /// this number of arguments; start() was called.
     void call(const invocation& what, std::vector<std::string> arguments, answer_callback then, call_origin from = {});
     void host(const invocation& what, std::vector<std::string> arguments, call_origin from,
               answer_callback then) override {
@@ -64,7 +64,7 @@ public:
     void add_unfinished(std::vector<std::string>& all) const;
 
     [[nodiscard]] const counters& counts() const noexcept { return counters_; }
-    /// Returns the calls that occupy their worker.
+    /// Returns the calls that block their worker.
     [[nodiscard]] const stuck_calls& stuck() const noexcept { return stuck_calls_; }
 
 private:
@@ -76,7 +76,7 @@ private:
     /// Unlinks and counts the call. Returns the function to call with the answer.
     [[nodiscard]] answer_callback finish(program_call& c, instant now) noexcept;
     void refuse_call(program_call& c);
-    /// Any thread may call it.
+    /// Any thread may call this function.
     void defer_to_watcher(program_call& c) noexcept;
     void log_if_slow(const program_call& c, instant now) noexcept;
     void watch() noexcept;

@@ -49,8 +49,8 @@ public:
     void drain();
     [[nodiscard]] bool responds() noexcept;
     [[nodiscard]] drain_obstacles awaited_by_drain();
-    /// Promotes this server. `order`: number of the order of a leader that hands over leadership; 0: an operator's
-    /// order. Returns the reason if it fails.
+    /// Promotes this server. `order`: the number of the order of a leader that hands over leadership; 0: an operator's
+    /// order. On failure, returns the reason.
     [[nodiscard]] std::string promote(std::uint64_t order = 0);
     /// Begins to hand over leadership. @throws std::runtime_error  if it cannot begin
     [[nodiscard]] std::shared_ptr<const journal::handover_result> hand_over(std::string to,
@@ -67,7 +67,7 @@ public:
     const settings how;
     catalog procedures;
     std::uint16_t port = 0;
-    std::atomic<std::uint16_t> metrics_port{0};  // kept after the listener is closed: any thread may ask
+    std::atomic<std::uint16_t> metrics_port{0};  // kept after the listener is closed, because any thread may read it
 
 private:
     void listen();
@@ -98,9 +98,10 @@ private:
     enum class drain_step : std::uint8_t { none, calls, followers, snapshot, log, at_end };
     std::atomic<drain_step> drain_step_{drain_step::none};
 
-    // The pages' threads use the objects that start() makes only after stage_ says that the server serves.
+    // The threads of the metrics pages use the objects that start() makes only after stage_ shows that the server
+    // serves.
     std::atomic<stage> stage_{stage::loading};
-    bool started_ = false;             // the server has something to end
+    bool started_ = false;             // start() was called, so the server has something to end
     std::atomic<bool> serves_{false};  // start() has finished
     std::atomic<bool> drained_{false};
     instant start_time_;
@@ -118,7 +119,7 @@ private:
     std::mutex promotion_;  // guards promotions, which begin only after the start has ended
     std::set<std::uint64_t>
         cancelled_orders_;  // orders of leaders that this server must not follow; guarded by promotion_
-    /// Passes an order to lead to the thread that promotes servers, one at a time.
+    /// Passes an order to lead to the thread that executes promotions. Only one order at a time is in progress.
     class ordered_promotion final : public journal::deferred_request {
     public:
         void complete(std::string) noexcept override { is_in_progress = false; }
@@ -139,7 +140,7 @@ private:
     std::unique_ptr<commands> commands_;
     std::unique_ptr<io_shared_state> shared_;
     std::unique_ptr<program_calls> own_calls_;
-    std::optional<forwarding> forwarder_;  // only of a server in a cluster
+    std::optional<forwarding> forwarder_;  // only for a server in a cluster
     std::vector<std::unique_ptr<io_thread>> io_threads_;
     std::unique_ptr<exposition::web_server> pages_;
 };
@@ -174,8 +175,8 @@ void service::impl::listen() {
     }
 }
 
-/// Stops listening, before anything else. So a new client is refused at once instead of being admitted and closed.
-/// Inherited sockets continue to listen for the next process.
+/// Stops listening. Called before the other steps of the shutdown, so that a new client is refused at once instead of
+/// being admitted and closed. Inherited sockets continue to listen for the next process.
 void service::impl::stop_listening() noexcept {
     server::stop_listening(tcp_);
     local_.stop();
@@ -192,14 +193,14 @@ void service::impl::check() {
     const auto unused = make_executor(chosen, how, workers, procedures, unseen, nullptr);
     if (!how.tls.certificate.empty()) tls_.emplace(how.tls);
     if (how.log.file.empty()) return;
-    // The file itself may belong to the server that is to be replaced.
+    // Checks only the folder, because the server that is to be replaced may still use the file.
     const std::filesystem::path folder = std::filesystem::absolute(how.log.file).parent_path();
     if (::access(folder.c_str(), W_OK | X_OK) != 0)
         throw std::runtime_error{"the log " + how.log.file + " cannot be written: the directory " + folder.string() +
                                  " does not exist, or this process may not create files in it"};
 }
 
-/// Restores the data from the log, before clients call.
+/// Restores the data from the log. Called before clients can connect.
 void service::impl::recover_from_log() {
     if (how.log.file.empty()) return;
     log_ = std::make_unique<journal::journal>(how.log, [this](bool failed, const std::string& line) {
@@ -236,7 +237,8 @@ void service::impl::recover_from_log() {
     start_snapshotter();
 }
 
-/// Returns the leader that this server follows: the one in the options, unless a handover is newer than the options.
+/// Returns the leader that this server follows, if any: the leader in the options, unless a handover is newer than the
+/// options.
 std::optional<leader_settings> service::impl::leader_at_start() {
     std::optional<leader_settings> leader;
     if (!how.follow.host.empty()) leader = how.follow;
@@ -244,7 +246,7 @@ std::optional<leader_settings> service::impl::leader_at_start() {
     const std::optional<journal::handed_over> latest = file.latest_handover();
     if (!latest) return leader;
     const std::string other = to_string(endpoint{latest->host, latest->port});
-    // The options may name a server that has redirected this one to the server of the handover.
+    // The options may name a server that has redirected this server to the other server of the handover.
     const journal::redirection::address there{.host = latest->host, .port = latest->port};
     const auto is_led_to = [&](const journal::redirection::address& named) {
         const std::optional<journal::redirection> found = file.latest_redirection();
@@ -259,7 +261,7 @@ std::optional<leader_settings> service::impl::leader_at_start() {
                          "this server has handed over leadership to " + other + ", and follows that server");
     } else if (latest->leads && is_named) {
         const std::vector<journal::leader_epoch> all = file.leader_epochs();
-        if (all.empty() || file.announced_term() > all.back().term) return leader;  // another server has led since
+        if (all.empty() || file.announced_term() > all.back().term) return leader;  // another server has led meanwhile
         leader.reset();
         how.log_callback(severity::info, other + " has handed over leadership to this server");
     } else if (!is_named) {
@@ -293,8 +295,8 @@ void service::impl::add_former_leader(const leader_settings& l) {
     });
 }
 
-/// Passes on an order to lead. The calling thread is the one that follows, and a promotion ends it, so another thread
-/// promotes.
+/// Passes on an order to lead. The calling thread follows the leader, and a promotion ends that thread, so another
+/// thread has to execute the promotion.
 void service::impl::handle_order(std::uint64_t number) {
     if (ordered_.is_in_progress.exchange(true)) return;
     ordered_.what = journal::deferred_request::kind::task;
@@ -305,8 +307,8 @@ void service::impl::handle_order(std::uint64_t number) {
     log_->followers().submit(ordered_);
 }
 
-/// Answers a leader that asks about its order. Holds the lock of promotions, so an order that becomes void here leads
-/// to no later promotion.
+/// Answers a leader's request for the outcome of its order. Holds the lock of promotions, so no later promotion follows
+/// an order that becomes void here.
 std::string service::impl::answer_order(std::uint64_t number, bool is_void) {
     const std::scoped_lock lock{promotion_};
     const journal::replication_statistics now = log_->followers().statistics();
@@ -331,8 +333,8 @@ bool service::impl::is_idle() const {
     return now.running == 0 && now.preempted == 0 && std::ranges::count(now.queued, 0U) == std::ssize(now.queued);
 }
 
-/// Makes this server follow the other one, on the thread that hands over. The other server leads, and has everything
-/// that this one has.
+/// Makes this server follow the other server. Called on the thread that hands over. REQUIRES: the other server leads,
+/// and has everything that this server has.
 void service::impl::step_down(const leader_settings& to) {
     const std::scoped_lock lock{promotion_};
     if (drained_) throw std::runtime_error{"the server is shutting down"};
@@ -343,11 +345,12 @@ void service::impl::step_down(const leader_settings& to) {
     log_->with_file([&](journal::log_store& file) {
         file.forget_former_leader(to.host, to.port);
         file.record_handover({.leads = false, .host = to.host, .port = to.port});
-        // A start with the earlier options tries the server in these options first.
+        // If the next start has the same options, it tries the server in the options first, so the redirection from
+        // that server is recorded.
         if (is_named) file.forget_redirection();
         else file.record_redirection({.from = {how.follow.host, how.follow.port}, .to = {to.host, to.port}});
     });
-    // An earlier follower has stopped when this server was promoted.
+    // Replaces an earlier follower_, which stopped when this server was promoted.
     make_follower(is_named ? to : how.follow);
     log_->followers().set_link_status_source([this] { return follower_->status(); });
     log_->yield_lead_to(to_string(endpoint{to.host, to.port}));
@@ -355,7 +358,7 @@ void service::impl::step_down(const leader_settings& to) {
     demotion_notifier_->start(address());
 }
 
-/// Handles an operator's statement that the follower with the order to lead does not lead.
+/// Handles an operator's decision that the follower that was ordered to lead does not lead.
 std::string service::impl::lead_in_doubt() {
     try {
         add_former_leader(handover_->resume_leading());
@@ -370,7 +373,8 @@ std::string service::impl::lead_in_doubt() {
     }
 }
 
-/// Handles an operator's decision that this server leads although a follower has calls that it lacks, or has not come.
+/// Handles an operator's decision that this server leads, although a follower has calls that this server lacks, or has
+/// not connected.
 std::string service::impl::decide() {
     const std::scoped_lock both{handing_over_, promotion_};
     if (!serves_ || drained_) return "the server is not running";
@@ -397,10 +401,11 @@ std::string service::impl::promote(std::uint64_t order) {
     if (const std::string why = follower_->stop(); !why.empty())
         return "this server cannot lead, because its data do not match its log: " + why;
     try {
-        // Added first: if a crash prevents the message, the next start sends it.
+        // The former leader is recorded first. If a crash prevents the message to the former leader, the next start
+        // sends it.
         const leader_settings& former = follower_->leader();
         add_former_leader(former);
-        // Written together with the leader epoch, so that a start finds both or neither.
+        // The handover is written together with the leader epoch, so that a start finds both or neither.
         std::optional<journal::handed_over> latest;
         if (order != 0) latest = {.leads = true, .host = former.host, .port = former.port};
         log_->begin(latest);
@@ -469,7 +474,7 @@ void service::impl::start() {
         io_threads_.push_back(std::make_unique<io_thread>(*shared_, procedures.all().size()));
     for (const auto& r : io_threads_) r->start();
     allow_worker_io();
-    // A client may ask for a promotion already, and a leader may order one.
+    // These locks are necessary because a client may already request a promotion, and a leader may order one.
     const std::scoped_lock both{handing_over_, promotion_};
     if (log_) {
         demotion_notifier_ = std::make_unique<demotion_notifier>(how, *log_);
@@ -486,10 +491,10 @@ void service::impl::start() {
     stage_.store(stage::serving, std::memory_order_release);
 }
 
-/// Allows idle workers to own the I/O threads' connections, except in three cases. A TLS handshake is a long
-/// computation, and so may be finding the node of a call in a cluster. With `realtime_min_priority`, urgent calls
-/// should run before other programs. But a worker that owns the I/O has no real-time priority, so they would wait for
-/// those programs.
+/// Allows idle workers to own the I/O threads' connections, except in three cases. With TLS, a handshake is a long
+/// computation. In a cluster, finding the node of a call may take long. With `realtime_min_priority`, urgent calls
+/// should run before other programs, but a worker that owns the I/O has no real-time priority. So urgent calls would
+/// wait for other programs.
 void service::impl::allow_worker_io() {
     if (tls_ || forwarder_ || how.preemption.realtime_min_priority) return;
     std::vector<io_thread*> threads;
@@ -498,7 +503,8 @@ void service::impl::allow_worker_io() {
     for (const auto& r : io_threads_) r->allow_worker_io();
 }
 
-/// Opens the pages before the log is read, which may take long. So an operator can see that the server is loading.
+/// Opens the metrics pages. Called before the log is read, which may take long, so that an operator can see that the
+/// server is loading.
 void service::impl::open_pages() {
     if (!how.metrics_port) return;
     pages_ = std::make_unique<exposition::web_server>(
@@ -528,7 +534,7 @@ readiness service::impl::readiness_now() const {
 }
 
 liveness service::impl::liveness_now() {
-    // As long as the default timeout of probes that restart programs.
+    // The timeout is as long as the default timeout of probes that restart programs.
     constexpr std::chrono::milliseconds timeout{1000}, pause{1};
     liveness now{.at = stage_.load(std::memory_order_acquire)};
     if (now.at == stage::loading) return now;
@@ -553,7 +559,7 @@ void service::impl::drain() {
     if (!started_ || drained_.exchange(true)) return;
     if (serves_) stage_.store(stage::ending, std::memory_order_release);
     drain_step_ = drain_step::calls;
-    // Waits for a promotion that has begun. The next one sees drained_.
+    // Waits for a promotion that has already begun. A later promotion sees drained_ and does nothing.
     { const std::scoped_lock lock{promotion_}; }
     bool is_in_doubt = false;
     if (const std::scoped_lock lock{handing_over_}; handover_) {
@@ -566,11 +572,11 @@ void service::impl::drain() {
     const bool leads = log_ && serves_ && log_->followers().accepts_writes();
     shared_->serves_followers_at_end = leads;
     const instant began = std::chrono::steady_clock::now();
-    // Drains I/O threads first: they end when everything that they submitted has come back and is answered.
+    // I/O threads are drained first. They end when everything that they have submitted is completed and answered.
     for (const auto& r : io_threads_) r->begin_drain();
     passwords_->begin_drain();
     executor_->end_waits();
-    // Leaves a part of the time for the steps below.
+    // The wait leaves a tenth of the time for the steps below.
     if (leads)
         await_followers(how.shutdown_timeout.count() == 0 ? instant::max() : began + how.shutdown_timeout * 9 / 10);
     shared_->serves_followers_at_end = false;
@@ -583,7 +589,8 @@ void service::impl::drain() {
     drain_step_ = drain_step::snapshot;
     if (snapshotter_) {
         snapshotter_->stop();
-        // The other server may have logged calls behind the end of this log. A snapshot would take their position.
+        // If a handover is in doubt, the other server may have logged calls after the end of this log. A snapshot would
+        // then use the position of one of these calls.
         if (!is_in_doubt) snapshotter_->take_final();
         snapshotter_.reset();
     }
@@ -593,13 +600,13 @@ void service::impl::drain() {
     }
     drain_step_ = drain_step::log;
     demotion_notifier_.reset();
-    if (log_) log_->end();  // the calls that it holds belong to own_calls_
+    if (log_) log_->end();  // ended before own_calls_, which own the calls that the log holds
     own_calls_->stop();
     fork_guards_.clear();
     tcp_.close();
     local_.socket.close();
     inherited_.clear();
-    pages_.reset();  // they use objects that end with this one
+    pages_.reset();  // the pages use objects that end with this object
     if (!serves_) return;
     drain_step_ = drain_step::at_end;
     std::exception_ptr failure;
@@ -614,9 +621,9 @@ void service::impl::drain() {
 }
 
 /// Waits until the followers have the whole log. In a planned switch-over, the leader ends and a follower is promoted,
-/// so that follower must have every answered call. First all calls end, so the log no longer grows. Then connected
-/// followers fetch until they have all of the log. A follower states what it has on its disk when it asks for more
-/// (replication.hpp).
+/// so the follower must have every answered call. First waits until all calls have ended, so that the log no longer
+/// grows. Then waits until connected followers have fetched the whole log. With each fetch, a follower states which
+/// position is on its disk (replication.hpp).
 void service::impl::await_followers(instant until) {
     constexpr std::chrono::milliseconds pause{1};
     const auto continues = [&] {
@@ -678,7 +685,8 @@ drain_obstacles service::impl::awaited_by_drain() {
             break;
     }
     if (!log_) return found;
-    // Answered calls may still be in memory, unless each answer waits for the disk.
+    // Unless each answer waits for the disk, answered calls may not be on the disk yet, so this waits briefly for the
+    // log.
     constexpr std::chrono::milliseconds timeout{500}, pause{1};
     const instant until = std::chrono::steady_clock::now() + timeout;
     const std::uint64_t end = log_->next_position();
@@ -697,7 +705,7 @@ bool service::impl::renew_certificates() {
 
 bool service::impl::responds() noexcept {
     bool all = true;
-    for (const auto& r : io_threads_) all = r->responds() && all;  // asks each thread
+    for (const auto& r : io_threads_) all = r->responds() && all;  // requests a new round of each thread
     return all;
 }
 
@@ -756,7 +764,7 @@ service::~service() {
     try {
         impl_->drain();
     } catch (...) {
-        // A caller that needs the error calls drain().
+        // The error is dropped. A caller that needs the error has to call drain() before.
     }
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view zeromq_prefix = "zmq:";
 
-/// How the user can encrypt traffic to such an address.
+/// The advice in error messages: how the user can encrypt traffic to an address beyond loopback.
 constexpr std::string_view by_certificates =
     "give a certificate, its key and the authority (node_options::tls, or TUTTI_CLUSTER_CERTIFICATE, "
     "TUTTI_CLUSTER_KEY and TUTTI_CLUSTER_AUTHORITY), or an address of 127.0.0.0/8, [::1] or unix:/path";
@@ -54,7 +54,7 @@ address parse_address(std::string_view text, bool encrypted) {
     if (a.zeromq) text.remove_prefix(zeromq_prefix.size());
     if (!a.zeromq && text.starts_with("unix:")) {
         a.path = text.substr(5);
-        // The limit is the size of sockaddr_un::sun_path, with its terminator.
+        // The limit is the size of sockaddr_un::sun_path, which includes the terminator.
         if (a.path.empty() || a.path.size() > 107)
             throw wire_error{"'" + a.text + "': give unix: and a path of 1 to 107 characters"};
         a.endpoint = asio::local::stream_protocol::endpoint{a.path};

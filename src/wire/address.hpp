@@ -15,9 +15,9 @@ namespace tutti::wire {
 using stream = asio::generic::stream_protocol;
 
 struct address {
-    std::string text;  ///< as it was given
+    std::string text;  ///< the address as it was given
     stream::endpoint endpoint;
-    std::string path;     ///< of a Unix socket
+    std::string path;     ///< the path of a Unix socket
     bool zeromq = false;  ///< the connection uses ZeroMQ
 };
 
@@ -26,11 +26,11 @@ struct address {
 /// Parses an address. Throws wire_error, also if the address is beyond loopback and the traffic is not `encrypted`.
 [[nodiscard]] address parse_address(std::string_view text, bool encrypted = false);
 
-/// Parses a numeric host and a port. Port 0 is allowed only with `any_port`: the system then chooses one. Throws
-/// wire_error.
+/// Parses a numeric host and a port. Port 0, with which the system chooses a port, is allowed only with `any_port`.
+/// Throws wire_error.
 [[nodiscard]] asio::ip::tcp::endpoint parse_tcp(std::string_view text, bool any_port = false);
 
-/// Returns the number that all hellos of one cluster carry: a hash of its name and of its list of nodes.
+/// Returns the number that all hellos of one cluster contain: a hash of the cluster's name and of its list of nodes.
 [[nodiscard]] std::uint64_t cluster_number(const std::string& name, const std::vector<std::string>& addresses);
 
 }  // namespace tutti::wire

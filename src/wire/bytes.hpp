@@ -1,8 +1,8 @@
-// Converts values to bytes and back: little-endian, lengths first, and every read is checked against the available
-// bytes.
+// Converts values to bytes and back. Numbers are little-endian, and a length precedes the data that it describes. Every
+// read is checked against the available bytes.
 //
-// A schema is a member function template `fields(visitor)` that names the fields in their order. `writer` and `reader`
-// are its visitors, so writing and reading cannot differ.
+// The schema of a type is a member function template `fields(visitor)` that names the fields in their order. `writer`
+// and `reader` are the visitors of the same schema, so writing and reading cannot differ.
 #pragma once
 
 #include <bit>
@@ -77,13 +77,13 @@ public:
         }
         rest_.copy(reinterpret_cast<char*>(&value), sizeof value);
         rest_.remove_prefix(sizeof value);
-        if constexpr (requires { last(value); }) {  // the enumeration names its last value
+        if constexpr (requires { last(value); }) {  // the enumeration defines its last value
             if (value <= last(value)) return;
             value = T{};
             refuse();
         }
     }
-    /// Reads a bool. A byte other than 0 and 1 is refused.
+    /// Reads a bool. Any byte other than 0 and 1 is invalid.
     void operator()(bool& value) noexcept {
         std::uint8_t byte = 0;
         (*this)(byte);
@@ -95,7 +95,7 @@ public:
         (*this)(part);
         bytes.assign(part);
     }
-    /// Sets `bytes` to a part of the input, which has to outlive it.
+    /// Sets `bytes` to a part of the input. The input must outlive `bytes`.
     void operator()(std::string_view& bytes) noexcept {
         std::uint32_t length = 0;
         (*this)(length);
@@ -113,7 +113,7 @@ public:
         (*this)(count);
         values.clear();
         if (count > max_elements) return refuse();
-        // Every element takes at least one byte. So a forged count cannot cause a large allocation.
+        // Every element has at least one byte, so a forged count cannot cause a large allocation.
         for (std::uint32_t i = 0; i < count && has(1); ++i) (*this)(values.emplace_back());
     }
     template <structure<reader> T>
@@ -121,16 +121,16 @@ public:
         value.fields(*this);
     }
 
-    /// Refuses the input as if bytes were missing, because the value is not valid.
+    /// Marks the input as invalid, as if bytes were missing.
     void refuse() noexcept {
         is_valid_ = false;
         rest_ = {};
     }
-    /// Returns true if no bytes were missing so far.
+    /// Returns true if no bytes have been missing and no value has been invalid so far.
     [[nodiscard]] bool good() const noexcept { return is_valid_; }
-    /// Returns true if more bytes follow. Returns false once bytes were missing.
+    /// Returns true if more bytes follow. Returns false after bytes were missing.
     [[nodiscard]] bool has_more() const noexcept { return !rest_.empty(); }
-    /// Returns true if no bytes were missing, and none are left.
+    /// Returns true if all values were valid, and no bytes are left.
     [[nodiscard]] bool is_valid() const noexcept { return is_valid_ && rest_.empty(); }
 
 private:
@@ -150,7 +150,7 @@ template <class T>
     return bytes;
 }
 
-/// Decodes one T. Returns false if `bytes` are not exactly one T.
+/// Decodes one T. Returns false if `bytes` is not the encoding of exactly one T.
 template <class T>
 [[nodiscard]] bool decode(std::string_view bytes, T& message) {
     reader from{bytes};

@@ -3,7 +3,7 @@
 namespace tutti::wire {
 namespace {
 
-/// A handshake takes fewer bytes in each direction, except with very long certificate chains.
+/// The size of a read. A handshake has fewer bytes in each direction, except with very long certificate chains.
 constexpr std::size_t read_size = std::size_t{16} * 1024;
 
 }  // namespace
@@ -29,7 +29,7 @@ void connection::receive(done then) {
                                                      asio::error_code failed, std::size_t n) mutable {
         if (failed) return then(failed);
         if (tls->decrypt(std::string_view{input_}.substr(0, n), plain)) return then({});
-        // Tells the other side the reason first.
+        // Before the connection ends, the other side is sent the reason.
         flush([then = std::move(then)](asio::error_code) { then(asio::error::connection_aborted); });
     });
 }
@@ -59,8 +59,8 @@ void connection::flush(done then) {
     if (!busy_) continue_writing();
 }
 
-/// A write, and the callbacks that wait for its end. Most of these refer to the connection. If the context ends first,
-/// the write never ends, and the destructor drops the callbacks.
+/// A write, and the callbacks that wait for its end. Most of these callbacks hold a reference to the connection. If the
+/// context ends first, the write never ends, so the destructor drops the callbacks.
 struct connection::writing {
     explicit writing(std::shared_ptr<connection> c) : of{std::move(c)} { std::swap(over, of->waiting_); }
     writing(const writing&) = delete;

@@ -1,5 +1,5 @@
-// A connection from its first byte on, in the clear or under TLS, until the other side has identified itself. Asio's
-// async_read and async_write accept it as a stream. Afterwards, `socket_transport` reads and writes by itself.
+// A connection, with or without TLS, from its first byte until the other side has identified itself. Asio's async_read
+// and async_write accept this class as a stream. Afterwards, `socket_transport` reads and writes the socket directly.
 //
 // Not thread-safe: the thread that runs the sockets owns it.
 #pragma once
@@ -49,17 +49,17 @@ public:
         send(bytes, [kept, n = bytes.size()](asio::error_code failed) { (*kept)(failed, failed ? 0 : n); });
     }
 
-    /// Makes the handshake, if the connection is under TLS. Sends an error to the other side. Never calls `then` before
-    /// this returns.
+    /// Performs the handshake if the connection uses TLS. If the handshake fails, sends the error to the other side.
+    /// Never calls `then` before this function returns.
     void shake_hands(done then);
-    /// Calls `then` once the kernel has all bytes that are to be sent.
+    /// Calls `then` once the kernel has accepted all bytes that are to be sent.
     void flush(done then);
 
     stream::socket socket;
     asio::steady_timer deadline;
-    std::unique_ptr<wire::tls_session> tls;  // null: in the clear
-    std::string plain;                       // received, and not read yet
-    bool is_late = false;                    // true: closed at its deadline
+    std::unique_ptr<wire::tls_session> tls;  // null: the connection does not use TLS
+    std::string plain;                       // plain text that was received and not read yet
+    bool is_late = false;                    // true: the connection was closed at its deadline
 
 private:
     /// Calls `then` once `plain` is not empty.

@@ -26,7 +26,7 @@ file open(const std::string& name) {
     return f;
 }
 
-/// Gives no passphrase, because no user is there to enter one.
+/// Returns no passphrase, because no user can enter one.
 int no_passphrase(char*, int, int, void*) { return 0; }
 
 using part_reader = int (*)(const EVP_PKEY*, unsigned char*, std::size_t*);

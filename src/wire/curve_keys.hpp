@@ -1,5 +1,5 @@
-// Keys of CURVE, the encryption of ZeroMQ. They are Curve25519 keys in PEM files, as OpenSSL makes them (algorithm
-// X25519), so no special tool is needed.
+// The keys of CURVE, the encryption of ZeroMQ. They are Curve25519 keys in PEM files. OpenSSL makes such files
+// (algorithm X25519), so no special tool is needed.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace tutti::wire {
 
-/// The PEM files. Give both, or none for connections in the clear.
+/// The names of the PEM files: both, or none for connections without encryption.
 struct curve_files {
     std::string key;    ///< this node's private key, without a passphrase
     std::string nodes;  ///< the public keys of all nodes, in the nodes' order
@@ -26,8 +26,8 @@ struct curve_keys {
     node_number own = 0;           ///< the node that the secret key belongs to
     std::vector<curve_key> nodes;  ///< the public keys
 
-    /// Reads the keys. Throws wire_error, also if the private key is not that of node `self`, or of any node if `self`
-    /// is left out. Throws wire_error if two nodes have the same key, or the number of keys is not `nodes`.
+    /// Reads the keys. Throws wire_error, also if two nodes have the same key, if the number of keys is not `nodes`, or
+    /// if the private key does not belong to node `self`. Without `self`, the private key must belong to any node.
     [[nodiscard]] static curve_keys read(const curve_files& files, std::optional<node_number> self, std::size_t nodes);
     /// Returns the node with that public key.
     [[nodiscard]] std::optional<node_number> owner_of(const curve_key& shown) const noexcept;

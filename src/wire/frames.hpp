@@ -11,7 +11,7 @@
 namespace tutti::wire {
 
 /// Passes the complete frames to `receive(header, body)`, and removes them from `input`. Returns false if a frame is
-/// invalid, names another sender than `from`, or is larger than `max_bytes`, or if `receive` has returned false.
+/// invalid, is too large, or names a sender other than `from`, or if `receive` has returned false.
 template <class F>
 [[nodiscard]] bool split_frames(std::string& input, node_number from, std::size_t max_bytes, F&& receive) {
     std::string_view rest{input};

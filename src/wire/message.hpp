@@ -1,5 +1,5 @@
-// The schema: every message that two nodes exchange, and the header before each. docs/cluster-protocol.md describes
-// their meaning.
+// The schemas of all messages that nodes exchange, and of the header before each message. docs/cluster-protocol.md
+// describes what the messages mean.
 #pragma once
 
 #include <chrono>
@@ -25,11 +25,11 @@ enum class message_type : std::uint8_t {
     hello,           ///< the first message of each connection, from both sides
     fetch,           ///< answered by fetch_reply
     validate,        ///< answered by validate_reply
-    watch,           ///< a validate whose sender sleeps until an object changes; answered by validate_reply
+    watch,           ///< like validate, but the sender sleeps until an object changes; answered by validate_reply
     object_changed,  ///< to each watching node, once; not answered
     prepare,         ///< answered by prepare_reply
     decide,          ///< not answered
-    withdraw,        ///< the sender needs no yes any more; answered by prepare_reply
+    withdraw,        ///< the sender no longer needs the answer yes; answered by prepare_reply
     owner_update,    ///< not answered
     heartbeat,       ///< no body, not answered: reports the sender's clock, and that it runs
     fetch_reply,
@@ -46,7 +46,7 @@ enum class message_type : std::uint8_t {
     reserve,           ///< a fetch that excludes writers; answered by fetch_reply
     timeline,          ///< from an observer; answered by timeline_reply
     timeline_reply,    ///< only to observers
-    invalidate,        ///< to the sharers of an object; answered by invalidate_reply, but the sender does not wait
+    invalidate,        ///< to nodes with a copy of an object; answered by invalidate_reply; the sender does not wait
     invalidate_reply,  ///< also sent without a request
     rejoin_request,    ///< of a process that replaces a lost one; answered by ownership_report, now or never
     ownership_report,
@@ -61,47 +61,49 @@ enum class message_type : std::uint8_t {
     resolve_reply,  ///< only to observers
 };
 
-/// Returns true if the message is about a process that comes back. These messages go between nodes that have lost each
-/// other.
+/// Returns true if the message is about a process that rejoins. Nodes that have lost each other exchange these
+/// messages.
 [[nodiscard]] constexpr bool is_rejoin_message(message_type k) noexcept {
     return k == message_type::rejoin_request || k == message_type::ownership_report || k == message_type::rejoin_done ||
            k == message_type::rejoin_ack;
 }
 
-/// Returns true if participants exchange the message to find the decision of a lost node.
+/// Returns true if participants exchange the message to find out what a lost node has decided.
 [[nodiscard]] constexpr bool is_in_doubt_message(message_type k) noexcept {
     return k == message_type::fate_query || k == message_type::fate_report;
 }
 
-/// Returns true if it answers a block's request, whose number its header repeats. (`run_reply` answers a server's.)
+/// Returns true if the message answers a block's request. Its header repeats the request's number. (`run_reply` answers
+/// a server's request.)
 [[nodiscard]] constexpr bool is_reply(message_type k) noexcept {
     return k == message_type::fetch_reply || k == message_type::prepare_reply || k == message_type::validate_reply ||
            k == message_type::claim_reply;
 }
 
-/// The number of an observer, instead of a node's. An observer is not a node. An observer may only ask for the status,
-/// for the node's timeline, and for transactions in doubt, which it may have the node resolve.
+/// The number that an observer uses instead of a node's number. An observer is not a node. It may only request the
+/// status, the node's timeline, and the transactions in doubt, which it may have the node resolve.
 inline constexpr node_number observer_number = 0xffff;
-/// A bit of a hello's `call`: all nodes have joined the sender, so every number has had a node there.
+/// A bit of a hello's `call`: all nodes have joined the sender, so for the sender the cluster has begun.
 inline constexpr std::uint64_t has_begun = 1;
-/// A bit of the hello to a calling process: another process with its number is not lost yet, so it has to call again.
+/// A bit of the hello to a calling process: another process with the caller's number is not lost yet, so the caller has
+/// to call again.
 inline constexpr std::uint64_t has_another = 2;
-/// How many observers a node answers at a time.
+/// The maximum number of observers that a node answers at a time.
 inline constexpr std::uint32_t max_observers = 8;
 /// The pause between an answer and the next request of the same observer. The pause keeps an observer from occupying
-/// the thread that reads the nodes' messages. An observer that compares clocks asks after a longer pause.
+/// the thread that reads the nodes' messages. An observer that compares clocks makes a longer pause.
 inline constexpr std::chrono::milliseconds observer_pause{5};
 /// The largest number of threads of one node.
 inline constexpr std::uint16_t max_slots = 4096;
 
-/// The header before every message, of a fixed size. `length` counts the bytes that follow the header.
+/// The header before every message. Its size is fixed. `length` counts the bytes that follow the header.
 struct header {
     std::uint32_t length = 0;
     wire::message_type type{};
     std::uint8_t version = protocol_version;
     node_number from = 0;
     std::uint64_t call = 0;    ///< the number that the answer repeats; 0: the sender waits for no answer
-    std::uint64_t clock = 0;   ///< the sender's
+    std::uint64_t clock = 0;   ///< the sender's clock
     std::uint64_t oldest = 0;  ///< no reader of the sender will ask for an older time; in a hello: the sender's process
     template <class V>
     void fields(V& v) {
@@ -127,7 +129,7 @@ struct transaction_name {
     std::uint64_t sequence = 0;  ///< from 1 on
     friend bool operator==(const transaction_name&, const transaction_name&) = default;
     [[nodiscard]] bool exists() const noexcept { return sequence != 0; }
-    /// Returns the thread that runs it, unique among all nodes.
+    /// Returns a number for the thread that runs the attempt, unique among all nodes.
     [[nodiscard]] std::uint32_t thread() const noexcept { return std::uint32_t{node} << 16 | slot; }
     template <class V>
     void fields(V& v) {
@@ -135,8 +137,8 @@ struct transaction_name {
     }
 };
 
-/// The order of two transactions that want one object: the higher rank goes first, then the older one, then the lower
-/// node.
+/// The order of two transactions that conflict on an object. The transaction with the higher rank precedes. With equal
+/// ranks, the older transaction precedes, and with equal ages, the transaction of the lower node.
 struct precedence {
     std::int64_t rank = 0;
     std::uint64_t age = 0;  ///< the clock when the execution drew it, unique on its node; 0: younger than all
@@ -146,7 +148,7 @@ struct precedence {
     }
 };
 
-/// Instead of a time: the state as it is now.
+/// The value of a requested time that stands for the current state.
 inline constexpr std::uint64_t newest = ~std::uint64_t{0};
 
 struct fetch {
@@ -161,12 +163,12 @@ struct fetch {
 
 enum class lookup_result : std::uint8_t {
     here,       ///< the answer has the value, or says that the object does not exist
-    elsewhere,  ///< ask `owner`
-    busy,       ///< a commit of `owner` holds it, or an irrevocable block waits for it
-    in_doubt,   ///< a commit of `owner` holds it, and that node is lost
-    too_old,    ///< no node has kept the value of that time
-    later,      ///< the answer is full: ask again
-    too_large,  ///< too large for any answer
+    elsewhere,  ///< the node `owner` has it: ask that node
+    busy,       ///< a commit of `owner` has locked it, or an irrevocable block waits for it
+    in_doubt,   ///< a commit of `owner` has locked it, and that node is lost
+    too_old,    ///< no node has kept the value of the requested time
+    later,      ///< the answer has no room for it: ask again
+    too_large,  ///< the object is too large for any answer
 };
 constexpr lookup_result last(lookup_result) noexcept { return lookup_result::too_large; }
 
@@ -174,7 +176,7 @@ struct object_view {
     lookup_result where{};
     node_number owner = 0;
     bool exists = false;
-    bool shared = false;  ///< the asking node may keep a copy, until it is invalidated; `valid_at` is the grant
+    bool shared = false;  ///< the node that asked may keep a copy until an invalidation; `valid_at` is the grant
     std::uint64_t version = 0;
     std::uint64_t valid_at = 0;  ///< the version was current when the owner's clock said this or more
     std::string bytes;
@@ -192,12 +194,12 @@ struct fetch_reply {
     }
 };
 
-/// To the owners of objects that an irrevocable block, or a block that asserts itself, opens. `who` is a hold, as for
-/// abstract locks. The hold's release frees all.
+/// Reserves objects that an irrevocable block, or a block with precedence, opens. Sent to the owners of the objects.
+/// `who` is a hold, as for abstract locks. The hold's release also releases its reservations.
 struct reserve {
     transaction_name who;
     precedence as{};
-    bool irrevocable = false;   ///< of an irrevocable block: excludes even transactions that go first
+    bool irrevocable = false;   ///< for an irrevocable block: excludes even transactions with precedence
     bool before_write = false;  ///< the object is about to be written: no commit that has read it gets a lock any more
     bool values = false;        ///< the answer has the values
     std::vector<object_id> ids;
@@ -224,16 +226,16 @@ struct validate {
     }
 };
 
-/// The answer to validate and watch.
+/// The answer to the messages `validate` and `watch`.
 struct validate_reply {
-    std::uint32_t current = 0;  ///< number of current reads, from the first on; the next one is not current
+    std::uint32_t current = 0;  ///< number of reads before the first one that is not current
     template <class V>
     void fields(V& v) {
         v(current);
     }
 };
 
-/// To a node that watches the object. The object has changed or moved, or is no longer watched for lack of space.
+/// Sent to a node that watches the object: the object has changed or moved, or is no longer watched for lack of space.
 struct object_changed {
     object_id id;
     template <class V>
@@ -242,11 +244,11 @@ struct object_changed {
     }
 };
 
-/// What the decision does to a written object.
+/// The effect of the decision on a written object.
 enum class action : std::uint8_t {
-    put,    ///< it stays where it is, with the new bytes
-    erase,  ///< it stays, and does not exist any more
-    leave,  ///< it moves to the writer
+    put,    ///< the object stays at its node, with the new bytes
+    erase,  ///< the object stays at its node, and does not exist any more
+    leave,  ///< the object moves to the writer
 };
 constexpr action last(action) noexcept { return action::leave; }
 
@@ -261,11 +263,11 @@ struct write_item {
     }
 };
 
-/// Which node decides a prepared transaction.
+/// Specifies which node decides a prepared transaction.
 enum class decider : std::uint8_t {
     sender,             ///< the sender, once it has all answers, by decide
     sender_of_several,  ///< as `sender`, with more than one other node, which the prepare names
-    all_of_several,     ///< all together: several other nodes hold all of it. It has committed once each has said yes
+    all_of_several,     ///< all participants together: the transaction has committed once each of them has said yes
     receiver,           ///< a yes is the commit, and is carried out before it is sent
     receiver_held,      ///< a yes is the commit; the locks stay until the sender, which has a part, sends decide
 };
@@ -281,7 +283,7 @@ struct prepare {
     decider decides{};
     std::vector<read_item> reads;
     std::vector<write_item> writes;
-    std::vector<node_number> others{};  ///< participants beside its sender and its receiver, if there are several
+    std::vector<node_number> others{};  ///< participants other than the sender and the receiver
     template <class V>
     void fields(V& v) {
         v(who), v(as), v(decides), v(reads), v(writes);
@@ -299,8 +301,8 @@ struct decide {
     }
 };
 
-/// Sent by the node that runs the transaction if an answer to its prepare is missing. A no says that the receiver has
-/// not said yes, or has undone its part. The receiver never says yes from then on.
+/// Sent by the node that runs the transaction if an answer to its prepare is missing. The answer `no` means that the
+/// receiver has not answered yes, or has undone its part. From then on, the receiver never answers yes.
 struct withdraw {
     transaction_name who;
     template <class V>
@@ -309,8 +311,8 @@ struct withdraw {
     }
 };
 
-/// To another participant. The sender has prepared the transaction, has lost the node that decides, and knows no
-/// decision.
+/// Sent to another participant. The sender has prepared the transaction, has lost the node that decides, and does not
+/// know the decision.
 struct fate_query {
     transaction_name who;
     template <class V>
@@ -319,19 +321,20 @@ struct fate_query {
     }
 };
 
-/// What a participant knows of a transaction if it has the decision, or has lost the node that decides.
+/// A participant's knowledge about a transaction, if the participant knows the decision or has lost the node that
+/// decides.
 enum class transaction_fate : std::uint8_t {
-    unknown,    ///< the decision never reached it, or was forgotten; with its clock at the prepare, or 0
-    aborted,    ///< it was told so, or has not said yes and never will
-    committed,  ///< it was told so
-    prepared,   ///< unknown, and it has said yes to an all_of_several prepare; with its clock at the prepare
+    unknown,    ///< the participant never got the decision, or forgot it; with its clock at the prepare, or 0
+    aborted,    ///< the participant got this decision, or has not said yes and never will
+    committed,  ///< the participant got this decision
+    prepared,   ///< unknown, and the participant said yes to an all_of_several prepare; with its clock then
 };
 constexpr transaction_fate last(transaction_fate) noexcept { return transaction_fate::prepared; }
 
 struct fate_report {
     transaction_name who;
     wire::transaction_fate fate{};
-    std::uint64_t version = 0;  ///< of the commit, or that clock
+    std::uint64_t version = 0;  ///< version of the commit, or the clock at the prepare
     bool by_hand = false;       ///< an operator has resolved it, because the decision was unknown
     template <class V>
     void fields(V& v) {
@@ -339,10 +342,10 @@ struct fate_report {
     }
 };
 
-/// The sender has lost that node, and none of its running commits has read copies of that node's objects.
+/// The sender has lost `node`, and none of the sender's running commits has read copies of that node's objects.
 struct lost_node {
     node_number node = 0;
-    /// The first name of its transactions. A process that comes back has higher ones.
+    /// The first sequence number of the lost node's transactions. A process that rejoins uses higher numbers.
     std::uint64_t first = 0;
     /// The sender relays that `node` has lost the receiver.
     bool relayed = false;
@@ -352,7 +355,8 @@ struct lost_node {
     }
 };
 
-/// From an owner to a sharer: do not read the copy any more. As an answer: the copy is not read, and will not be.
+/// From an owner to a node with a copy: a request to stop reading the copy. As the answer: the copy is not read now,
+/// and will not be read later.
 struct invalidation {
     object_id id;
     std::uint64_t grant = 0;
@@ -363,7 +367,7 @@ struct invalidation {
     }
 };
 
-/// To the home of an object that has moved.
+/// Sent to the home of an object that has moved.
 struct owner_update {
     object_id id;
     node_number owner = 0;
@@ -374,7 +378,8 @@ struct owner_update {
     }
 };
 
-/// The processes that the sender is connected with, by node; 0: none. Each node names its process in its hello.
+/// The processes that the sender is connected with, indexed by node; 0: none. Each node states its process in its
+/// hello.
 struct rejoin_request {
     std::uint64_t round = 0;
     std::vector<std::uint64_t> processes;
@@ -384,7 +389,7 @@ struct rejoin_request {
     }
 };
 
-/// One part of a list that may take several messages.
+/// One part of a list that may need several messages.
 struct list_part {
     std::uint32_t part = 0;   ///< from 0 on
     std::uint32_t parts = 1;  ///< number of all parts
@@ -395,9 +400,9 @@ struct list_part {
     }
 };
 
-/// What the sender knows of objects that have their home elsewhere.
+/// The sender's knowledge about objects whose home is another node.
 struct ownership_report {
-    std::uint64_t round = 0;   ///< of the rejoin_request
+    std::uint64_t round = 0;   ///< the round of the rejoin_request
     std::uint64_t number = 0;  ///< of the sender's ownership reports: another report may have other content
     std::uint64_t era = 0;     ///< the highest era of processes that came back with the receiver's or the sender's
                                ///< number
@@ -408,7 +413,8 @@ struct ownership_report {
     }
 };
 
-/// The sender serves from now on. All objects that former processes with its number owned have ended, at that version.
+/// The sender serves requests from now on. All objects that former processes with the sender's number owned have ended,
+/// at `version`.
 struct rejoin_done {
     std::uint64_t era = 0;
     std::uint64_t version = 0;
@@ -419,31 +425,31 @@ struct rejoin_done {
     }
 };
 
-/// The receiver may send requests to the sender from now on, and the sender to it.
+/// From now on, the sender and the receiver may send requests to each other.
 struct rejoin_ack {
     std::uint64_t era = 0;  ///< of the receiver
-    bool serves = false;    ///< false: the sender is about to come back itself
+    bool serves = false;    ///< false: the sender itself is about to rejoin
     template <class V>
     void fields(V& v) {
         v(era), v(serves);
     }
 };
 
-/// Why a lock is refused. Later values are worse.
+/// The reason why a lock is refused. Later values are worse for the transaction.
 enum class lock_refusal : std::uint8_t {
     none,
-    outranked,  ///< it is reserved for a block that goes first
-    shared,     ///< nodes have copies of it, and were told to drop them
+    outranked,  ///< the object is reserved for a block with precedence
+    shared,     ///< nodes have copies of the object, and were told to drop them
     locked,     ///< a running commit has a lock
-    stale,      ///< it has changed since it was read
+    stale,      ///< the object has changed since it was read
 };
 constexpr lock_refusal last(lock_refusal) noexcept { return lock_refusal::stale; }
 
 struct prepare_reply {
     bool yes = false;
-    std::uint64_t version = 0;  ///< of the commit, if the receiver decides
-    lock_refusal why{};         ///< of a no: the reason of the first refused lock
-    std::uint64_t clock = 0;    ///< of a yes that decides nothing: the receiver's clock once it had all locks
+    std::uint64_t version = 0;  ///< version of the commit, if the receiver decides
+    lock_refusal why{};         ///< if the answer is no: the reason of the first refused lock
+    std::uint64_t clock = 0;    ///< if a yes decides nothing: the receiver's clock once it had all locks
     template <class V>
     void fields(V& v) {
         v(yes), v(version), v(why), v(clock);
@@ -460,7 +466,7 @@ struct claim_item {
     }
 };
 
-/// To the home of the names. Holds are numbered separately from transactions.
+/// Sent to the home of the names. Holds are numbered separately from transactions.
 struct claim {
     transaction_name who;
     transaction_name root_execution;  ///< holds of the same family do not conflict
@@ -473,16 +479,16 @@ struct claim {
 };
 
 struct claim_reply {
-    std::uint32_t granted = 0;  ///< number of granted names, from the first on; another hold has the next one
-    bool older = false;         ///< that other hold is older
-    bool is_full = false;       ///< the holder has as many names as it may
+    std::uint32_t granted = 0;  ///< number of names before the first one that another hold has
+    bool older = false;         ///< that other hold is older than this one
+    bool is_full = false;       ///< the holder already has the maximum number of names
     template <class V>
     void fields(V& v) {
         v(granted), v(older), v(is_full);
     }
 };
 
-/// Releases all names and objects that the hold has at this node. The hold takes nothing more.
+/// Releases all names and objects that the hold has at the receiver. The hold acquires nothing afterwards.
 struct release {
     transaction_name who;
     template <class V>
@@ -491,7 +497,7 @@ struct release {
     }
 };
 
-/// No thread waits for the call of the header's number any more.
+/// No thread waits any more for the call with the number in the header.
 struct cancel_run {
     bool stranded = false;
     template <class V>
@@ -509,9 +515,10 @@ struct status_reply {
     }
 };
 
-/// An observer's order about the recording. A node makes one recording at a time, which ends with its observer.
+/// An observer's order about a recording. A node makes one recording at a time. The recording ends when its observer
+/// disconnects.
 enum class timeline_order : std::uint8_t {
-    read_clock,  ///< tell the node's clock
+    read_clock,  ///< report the node's clock
     start,       ///< start an empty recording
     take,        ///< end the recording, and send its next events
 };
@@ -546,12 +553,13 @@ struct doubts_reply {
 };
 
 struct timeline_reply {
-    /// The most events in one answer. The thread that reads the nodes' messages makes the answer.
+    /// The maximum number of events in one answer. The number is limited because the thread that reads the nodes'
+    /// messages makes the answer.
     static constexpr std::size_t max_events = 10'000;
 
     bool granted = true;      ///< false: another observer records, or memory is lacking
     std::int64_t now_ns = 0;  ///< by the steady clock
-    bool more = false;        ///< more events are left to take
+    bool more = false;        ///< more events are left
     std::uint64_t left_out = 0;
     std::vector<cluster::timeline_event> events{};
     template <class V>

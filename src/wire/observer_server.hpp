@@ -1,11 +1,11 @@
-// The observers of a node, on any transport. An observer belongs to no cluster, and asks a node what it does: `status`,
-// `timeline` and `doubts`. This class limits the number of observers and the questions of each, and makes the answers.
-// Each observer asks one question at a time.
+// Serves the observers of a node, over any transport. An observer belongs to no cluster, and requests information from
+// a node: `status`, `timeline` and `doubts`. This class limits the number of observers and the rate of their requests,
+// and makes the answers. Each observer has at most one pending request.
 //
 // An observer cannot change what nodes agree on, except by `resolve_doubt`, by which an operator decides a transaction
-// whose outcome no node knows. Only the fields of a header that identify a question are used; its clock is ignored. The
-// transport disconnects an observer that sends anything else, or that is silent for as long as nodes wait for each
-// other.
+// whose outcome no node knows. Only those fields of a request's header are used that identify the request; for example,
+// its clock is ignored. The transport disconnects an observer that sends anything else, or that is silent for as long
+// as nodes wait for each other.
 //
 // Thread safety: any thread may call `describe`. Only the reading thread may call the other members.
 #pragma once
@@ -26,7 +26,7 @@ public:
     observer_server(const observer_server&) = delete;
     observer_server& operator=(const observer_server&) = delete;
 
-    /// An observer that has said hello, for as long as it is connected.
+    /// An observer that has sent its hello. The object lives for as long as the observer is connected.
     class observer_session {
     public:
         explicit observer_session(observer_server& at) noexcept : server_{at} {
@@ -40,16 +40,18 @@ public:
         observer_server& server_;
     };
 
-    /// Returns true if no more observers are answered. Then send the frame of rejection() to the next one.
+    /// Returns true if no more observers are admitted. Then the caller must send the frame of rejection() to a new
+    /// observer.
     [[nodiscard]] bool is_full() const noexcept { return connected_.load(std::memory_order_relaxed) >= max_observers; }
     [[nodiscard]] std::string rejection();
-    /// Returns how many bytes follow that header, or nothing if it is not a question.
+    /// Returns the number of bytes that follow the header `question`, or nothing if it is not the header of a valid
+    /// request.
     [[nodiscard]] static std::optional<std::size_t> body_size(std::string_view question);
     /// Returns the frame that answers a question, or nothing if the question is invalid.
     /// REQUIRES: `body` has the length that body_size() has returned.
     [[nodiscard]] std::optional<std::string> reply_to(const observer_session& to, std::string_view question,
                                                       std::string_view body);
-    /// Counts an observer that has sent something else than a question.
+    /// Counts an observer that was disconnected because it sent something other than a request.
     void count_disconnected() noexcept { disconnected_.add_one(); }
     void describe(cluster::node_status& to) const noexcept;
 

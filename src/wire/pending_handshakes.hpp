@@ -1,4 +1,4 @@
-// The connections whose other side has not identified itself yet. Limits their time and their number.
+// The connections whose other side has not identified itself yet. Limits the time and the number of such connections.
 //
 // Not thread-safe: the thread that runs the sockets owns it.
 #pragma once
@@ -17,14 +17,14 @@ public:
     pending_handshakes(std::size_t max_connections, std::chrono::milliseconds timeout) noexcept
         : max_connections_{max_connections}, timeout_{timeout} {}
 
-    /// Adds a connection, and closes it when its time is over. If the other side has `called`, the connection counts,
-    /// and may replace the oldest one.
+    /// Adds a connection, and closes it at its timeout. If the other side has `called`, the connection counts toward
+    /// the maximum, and may replace the oldest connection.
     void add(const std::shared_ptr<connection>& c, bool called) {
         if (!injected(fault::no_deadline)) {
             c->deadline.expires_after(timeout_);
             c->deadline.async_wait([weak = std::weak_ptr{c}](asio::error_code moved) {
                 const auto late = moved ? nullptr : weak.lock();
-                // The connection may have left just when its time was over, while this call was already pending.
+                // The connection may have been removed just at its timeout, when this callback was already pending.
                 if (!late || late->deadline.expiry() > std::chrono::steady_clock::now()) return;
                 late->is_late = true;
                 close(*late);

@@ -8,7 +8,7 @@
 
 namespace tutti::wire {
 
-// Both functions take the metadata before they read the files, so a change during the read causes another read.
+// Both functions read the files' metadata before the files, so a change during the read causes another read.
 reloading_tls::reloading_tls(tls_files files, std::vector<std::string> own_names)
     : files_{std::move(files)},
       own_names_{std::move(own_names)},

@@ -1,7 +1,7 @@
-// TLS for a process that outlives its certificates.
+// TLS for a process that runs longer than its certificates are valid.
 //
 // Changed files are read before the next connection. If the changed files are invalid, the former content stays in use,
-// because a certificate and its key cannot be replaced at one instant. Existing connections continue.
+// because a certificate and its key cannot be replaced at the same instant. Existing connections continue.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once

@@ -1,6 +1,6 @@
-// A network in one process and in virtual time. A seed determines every delay, loss and duplicate.
+// A simulated network in one process, with virtual time. A seed determines every delay, loss and duplicate.
 //
-// Not thread-safe. Events happen only in `step`, which carries out the next one. Two runs with the same seed, and the
+// Not thread-safe. Events happen only in `step`, which executes the next event. Two runs with the same seed, and the
 // same calls in the same order, are identical.
 #pragma once
 
@@ -30,11 +30,11 @@ public:
     simulated_network(std::uint64_t seed, network_conditions how, receiver deliver)
         : random_{seed}, conditions_{how}, deliver_{std::move(deliver)} {}
 
-    /// Sends a frame. An `is_reliable` frame may be late or arrive twice, but is not lost, as if its sender repeated it
-    /// until it was acknowledged.
+    /// Sends a frame. If `is_reliable`, the frame may be late or arrive twice, but is not lost, as if its sender
+    /// repeated it until an acknowledgement.
     void send(node_number from, node_number to, std::string frame, bool is_reliable);
     void after(std::uint64_t delay, std::function<void()> what);
-    /// Carries out the next event. Returns false if there is none left.
+    /// Executes the next event. Returns false if no event is left.
     bool step();
     [[nodiscard]] std::uint64_t now() const noexcept { return now_; }
     [[nodiscard]] std::uint64_t random_below(std::uint64_t n) noexcept { return next() % n; }

@@ -4,7 +4,7 @@
 
 namespace tutti::wire {
 
-/// An observer's connection, which ends with the last pending operation that holds it.
+/// An observer's connection. The object is destroyed with the last pending operation that refers to it.
 struct socket_observers::session : observer_server::observer_session {
     session(std::shared_ptr<connection> c, observer_server& at)
         : observer_server::observer_session{at}, link{std::move(c)}, timer{link->get_executor()} {}

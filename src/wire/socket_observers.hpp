@@ -1,4 +1,4 @@
-// The observers that have connected over sockets: reads their requests, and writes the answers.
+// Serves the observers that have connected over sockets: reads their requests, and writes the answers.
 //
 // Not thread-safe: the thread that runs the sockets owns it.
 #pragma once
@@ -15,8 +15,8 @@ class socket_observers {
 public:
     socket_observers(observer_server& all, std::chrono::milliseconds timeout) noexcept : all_{all}, timeout_{timeout} {}
 
-    /// Admits an observer that has said hello.
-    /// REQUIRES: this object, and `all`, outlive the context that runs its socket.
+    /// Admits an observer that has sent its hello.
+    /// REQUIRES: this object, and `all`, outlive the context that runs the observer's socket.
     void admit(std::shared_ptr<connection> c);
 
 private:

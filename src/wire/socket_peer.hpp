@@ -12,7 +12,7 @@ struct socket_transport::socket_peer final : peer {
     // thread may read it without the lock.
     std::shared_ptr<connection> current_connection;
 
-    // Guarded by `guard`. A thread that finds `sending` false sends.
+    // Guarded by `guard`. A thread that finds `sending` false sets it, and sends the output of all threads.
     std::string in_flight;
     std::size_t in_flight_from = 0;
     bool sending = false;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t read_size = std::size_t{64} * 1024;
 
-/// Returns true if the file was left by a killed process: no process listens there.
+/// Returns true if a killed process has left the socket's file behind, so that no process listens there.
 bool is_left_over(const address& a) {
     if (a.path.empty()) return false;
     asio::io_context io;
@@ -49,13 +49,13 @@ socket_transport::~socket_transport() {
     send_farewell();
     io_.stop();
     if (thread_.joinable()) thread_.join();
-    peers_.clear();  // their sockets belong to io_
+    peers_.clear();  // destroyed before io_, because the peers' sockets belong to io_
     if (const address& own = addresses_[options_.own_number]; !own.path.empty()) ::unlink(own.path.c_str());
 }
 
-/// Waits until all output is written, and read by the other nodes, before this process closes its sockets. The output
-/// may contain the decision of the last commit. Closing a socket with unread input would drop output that is on its
-/// way.
+/// Waits until all output is written, and read by the other nodes, before this process closes its sockets. Otherwise
+/// closing a socket with unread input would drop output that is on its way. That output may contain the decision of the
+/// last commit.
 void socket_transport::send_farewell() {
     closing_.store(true, std::memory_order_relaxed);
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds{1};
@@ -74,7 +74,7 @@ void socket_transport::send_farewell() {
         if (as_socket_peer(*one).current_connection)
             ::shutdown(as_socket_peer(*one).current_connection->socket.native_handle(), SHUT_WR);
     }
-    // Each peer reads the end of the stream after all output, and closes its own socket.
+    // Each peer reads all output and then the end of the stream, and then closes its own socket.
     for (std::size_t n = 0; n < peers_.size(); ++n) {
         const std::shared_ptr<peer> one = peers_.share(n);
         wait_for([&] { return !one->open.load(std::memory_order_acquire); });
@@ -88,7 +88,7 @@ void socket_transport::read_next(socket_peer& of) {
         stream::socket::wait_read, [this, it = of.shared_from_this()](asio::error_code failed) {
             socket_peer& p = as_socket_peer(*it);
             if (failed || !p.current_connection) return end(p);
-            // Reads all available bytes, so that the answers to them are sent together.
+            // Reads all available bytes, so that the answers to all contained frames are sent together.
             const ssize_t got =
                 ::recv(p.current_connection->socket.native_handle(), read_buffer_.get(), read_size, MSG_DONTWAIT);
             if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return end(p);
@@ -114,7 +114,7 @@ void socket_transport::disconnect(node_number to) noexcept {
     const std::lock_guard hold{peers_.guard(to)};  // the reading thread cannot close the socket meanwhile
     const socket_peer& p = as_socket_peer(*peers_.latest(to));
     if (!p.open.load(std::memory_order_acquire) || !p.current_connection) return;
-    // The reading thread finds the end of the connection, and tells the handler.
+    // The reading thread finds the end of the connection, and notifies the handler.
     ::shutdown(p.current_connection->socket.native_handle(), SHUT_RDWR);
 }
 
@@ -128,9 +128,9 @@ void socket_transport::flush(peer& one) {
     if (p.sending || !p.current_connection) return;
     p.sending = true;
     const std::shared_ptr<connection> link = p.current_connection;  // the socket stays open while this thread sends
-    // Breaks the connection off if bytes could not be sealed or sent. The reading thread is not told, because the error
-    // may be one of memory. No more bytes may follow, so `sending` stays true. The reading thread finds the end after
-    // all received bytes: the other process may have ended, and its last decision still has to be read.
+    // Breaks the connection off if bytes could not be encrypted or sent. No more bytes may follow, so `sending` stays
+    // true. The reading thread is not notified, because that needs memory, which may be lacking. It finds the end after
+    // all received bytes. So the last decision of the other process, which may have ended, is still read.
     const auto break_off = [&] { ::shutdown(link->socket.native_handle(), SHUT_RDWR); };
     for (;;) {
         if (p.in_flight_from == p.in_flight.size()) {
@@ -185,8 +185,8 @@ void socket_transport::on_heartbeat_timer() {
     });
 }
 
-/// Ends the connection. A sending thread holds a shared pointer to the connection. The socket is closed when the last
-/// shared pointer is gone.
+/// Ends the connection. A sending thread may still hold a shared pointer to the connection. The socket is closed when
+/// the last shared pointer is gone.
 void socket_transport::close_connection(peer& p) noexcept {
     std::shared_ptr<connection> ended;
     {

@@ -1,11 +1,12 @@
-// The connections of one node to all others, over TCP or Unix sockets. There is one for each pair of nodes, opened by
-// the node with the higher number.
+// The connections of one node to all other nodes, over TCP or Unix sockets. Each pair of nodes has one connection,
+// which the node with the higher number opens.
 //
-// Frames that are sent during the write of an earlier one go out together, by one system call (batching per peer).
+// Frames that are sent while an earlier frame is being written are written together, by one system call (batching per
+// peer).
 //
-// Asio is used because its sockets of both kinds share one type. Asio's TLS stream waits for whole writes, and needs
-// one thread. Therefore OpenSSL sessions are placed between frames and socket instead (tls.hpp). So a batch is still
-// one system call, and one record up to 16 KiB.
+// Asio is used because its TCP and Unix sockets share one type. Asio's TLS stream waits for whole writes, and needs one
+// thread. Therefore this class uses OpenSSL sessions between frames and socket (tls.hpp). So a batch is still one
+// system call, and, up to 16 KiB, one record.
 #pragma once
 
 #include <memory>
@@ -23,8 +24,8 @@ namespace tutti::wire {
 
 class socket_transport final : public transport_base {
 public:
-    /// Listens. Throws wire_error.
-    /// REQUIRES: the addresses are those of `how`.
+    /// Starts to listen. Throws wire_error.
+    /// REQUIRES: `addresses` are the addresses in `how`.
     socket_transport(const transport_options& how, std::vector<address> addresses, handler& to);
     ~socket_transport() override;
 
@@ -45,7 +46,8 @@ private:
     void admit(const std::shared_ptr<connection>& c);
     void receive_hello(const std::shared_ptr<connection>& c, node_number expected, const std::string& in);
     void install_connection(const std::shared_ptr<connection>& c, const header& hello);
-    /// Returns true if a process that calls with that number has to call again.
+    /// Returns true if a process that calls with this number has to call again later, because another process with the
+    /// number is connected.
     [[nodiscard]] bool has_another(node_number n) const noexcept;
     void read_next(socket_peer& of);
     bool receive(socket_peer& p, std::string_view came);
@@ -55,9 +57,9 @@ private:
     void close_connection(peer& p) noexcept override;
     void on_heartbeat_timer();
 
-    std::unique_ptr<reloading_tls> tls_;  // null: in the clear
+    std::unique_ptr<reloading_tls> tls_;  // null: connections do not use TLS
     socket_observers socket_observers_{observer_server_, options_.failure_timeout};
-    asio::io_context io_{1};  // destroyed before socket_observers_, because the visits' pending operations wait in it
+    asio::io_context io_{1};  // destroyed before socket_observers_, because the sessions' pending operations wait in it
     asio::basic_socket_acceptor<stream> acceptor_{io_};
     asio::steady_timer heartbeat_timer_{io_};
     pending_handshakes pending_handshakes_;

@@ -1,4 +1,4 @@
-// How nodes connect: calling and accepting, hellos, and the errors of connecting processes.
+// Connects nodes over sockets: calls and accepts, exchanges hellos, and reports the errors of connecting processes.
 #include <cstring>
 #include <utility>
 
@@ -16,7 +16,7 @@ constexpr const char* encrypts =
     "speaks TLS, and this node does not: give every node a certificate, its key and the authority (node_options::tls; "
     "docs/cluster.md, \"Between machines\"), or none";
 
-/// Returns the other end's address for messages.
+/// Returns the address of the other side, for messages.
 std::string whereabouts_of(const stream::socket& s) {
     asio::error_code failed;
     const stream::endpoint e = s.remote_endpoint(failed);
@@ -52,7 +52,7 @@ void socket_transport::accept_next() {
             shake_hands(c, static_cast<node_number>(peers_.size()));
             return accept_next();
         }
-        // Probably no file descriptor is left.
+        // The reason is probably that no file descriptor is left, so tries again after a pause.
         c->deadline.expires_after(before_next_try);
         c->deadline.async_wait([this, c](asio::error_code) { accept_next(); });
     });
@@ -72,7 +72,8 @@ void socket_transport::retry_later(node_number to) {
     later->async_wait([this, later, to](asio::error_code) { try_connect(to); });
 }
 
-/// Makes the handshake. `expected` is the called node, or no node's number if the other side calls.
+/// Performs the handshake. `expected` is the number of the called node, or an invalid node number if the other side has
+/// called.
 void socket_transport::shake_hands(const std::shared_ptr<connection>& c, node_number expected) {
     const bool known = is_node(expected);
     make_fast(c->socket, addresses_[options_.own_number]);
@@ -87,7 +88,7 @@ void socket_transport::shake_hands(const std::shared_ptr<connection>& c, node_nu
     });
 }
 
-/// Reports a connection that has failed. If a called node gives a reason, it would give the same reason again.
+/// Reports a connection that has failed. If a called node gives a reason, calling it again would have the same result.
 void socket_transport::refuse(const connection& c, node_number expected, const std::string& why) {
     const bool known = is_node(expected);
     const std::string who = known ? name_of(expected) : whereabouts_of(c.socket);
@@ -138,7 +139,7 @@ void socket_transport::receive_hello(const std::shared_ptr<connection>& c, node_
                        got.type == message_type::hello;
     const bool known = is_node(expected);
     if (!sound && !c->tls && looks_like_handshake(all)) return refuse(*c, expected, encrypts);
-    // Checks the certificate of a caller under TLS, which may be that of another node.
+    // With TLS, a caller's certificate may be valid but belong to another node, so its name is checked.
     const auto is_who_it_says = [&] {
         return known || !c->tls || c->tls->has_name(certificate_name(got.from, options_.cluster_name));
     };
@@ -151,7 +152,8 @@ void socket_transport::receive_hello(const std::shared_ptr<connection>& c, node_
         return;
     }
     if (!known && got.from == observer_number) {
-        // An unknown client's mistake is no error of the cluster. Our hello shows the client what is wrong.
+        // An unknown client's mistake is not reported as an error of the cluster. This node's hello shows the client
+        // what is wrong.
         if (received.cluster == options_.cluster && received.nodes == peers_.size()) admit(c);
         return;
     }
@@ -161,7 +163,7 @@ void socket_transport::receive_hello(const std::shared_ptr<connection>& c, node_
                           c->tls->names());
     }
     if (!known && has_another(got.from)) return;
-    // Each has lost the other: one of them was stopped or disconnected, and continues.
+    // Both sides have begun, and each has lost the other: one of them was stopped or disconnected, and now continues.
     if (has_begun() && (got.call & wire::has_begun) != 0) {
         if (known) retry_later(expected);
         return;
@@ -170,7 +172,7 @@ void socket_transport::receive_hello(const std::shared_ptr<connection>& c, node_
         if (known && (has_begun() || (got.call & wire::has_another) != 0)) retry_later(expected);
         return;
     }
-    // Pending output is sent first, because other functions write from now on.
+    // Pending output is sent first, because from now on other functions write to the socket directly.
     if (!c->tls) return install_connection(c, got);
     c->flush([this, c, got](asio::error_code) { install_connection(c, got); });
 }
@@ -179,7 +181,7 @@ bool socket_transport::has_another(node_number n) const noexcept {
     return has_begun() && is_node(n) && n != options_.own_number && peers_[n]->open.load(std::memory_order_relaxed);
 }
 
-/// Admits an observer, which need not be a node: every owner of a certificate of the authority may observe.
+/// Admits an observer. An observer need not be a node: every owner of a certificate of the authority may observe.
 void socket_transport::admit(const std::shared_ptr<connection>& c) {
     pending_handshakes_.remove(c);
     socket_observers_.admit(c);
@@ -201,7 +203,7 @@ void socket_transport::install_connection(const std::shared_ptr<connection>& c, 
     asio::error_code ignored;
     c->socket.non_blocking(true, ignored);
     on_peer_joined(p, hello);
-    // Serves frames that arrived in one record with the hello.
+    // Processes frames that arrived in the same record as the hello.
     if (!with_memory([&] { return process_input(p); })) return end(p);
     read_next(p);
 }

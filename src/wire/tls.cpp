@@ -20,7 +20,7 @@ struct freed_by {
 template <class T, void (*Free)(T*)>
 using owned = std::unique_ptr<T, freed_by<T, Free>>;
 
-/// Names are compared literally. The subject's names are ignored.
+/// Names are compared literally, without wildcards. The names in the certificate's subject are ignored.
 constexpr unsigned how_names_match = X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
 
 constexpr std::size_t max_names = 300;  // bytes of names in a message
@@ -45,7 +45,7 @@ std::string names_of(X509* certificate) {
         if (all.size() > max_names) break;
     }
     ::GENERAL_NAMES_free(names);
-    // The certificate may be forged by an unknown client, which must not be able to write lines into our log.
+    // An unknown client may have forged the certificate, and must not be able to write lines of its own into our log.
     std::ranges::replace_if(all, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
     return all.empty() ? "no DNS name" : all;
 }
@@ -65,7 +65,8 @@ bool is_without_common_protocol(unsigned long error) noexcept {
     }
 }
 
-/// Checks this side's own certificate as every other side will. An error found here can be corrected here.
+/// Checks this side's own certificate as every other side will check it, because the user of this side can correct an
+/// error.
 void check_own(SSL_CTX* context, const tls_files& files, const std::vector<std::string>& own_names) {
     X509* const own = ::SSL_CTX_get0_certificate(context);
     if (!own_names.empty() &&
@@ -101,7 +102,7 @@ std::string certificate_name(node_number node, std::string_view cluster) {
 }
 
 std::string_view alert_in_the_clear() noexcept {
-    // An alert record, TLS 1.2, two bytes: fatal, protocol_version.
+    // An alert record of TLS 1.2 with two bytes: fatal, protocol_version.
     return {"\x15\x03\x03\x00\x02\x02\x46", 7};
 }
 
@@ -128,7 +129,7 @@ tls::tls(const tls_files& files, const std::vector<std::string>& own_names)
     if (c == nullptr) refuse("no context");
     if (const std::string unknown = secure::choose_protocol(c, files.protocol); !unknown.empty()) refuse(unknown);
     ::SSL_CTX_set_options(c, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
-    // Every connection shows its certificates: sessions are not resumed.
+    // Sessions are not resumed, because both sides of every connection must show their certificates.
     ::SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
     ::SSL_CTX_set_num_tickets(c, 0);
     ::SSL_CTX_set_verify(c, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, tls_session::record_refused_certificate);
@@ -216,7 +217,7 @@ bool tls_session::step(std::string& plain) {
     }
 }
 
-/// Notes the names of a refused certificate, because OpenSSL does not keep the certificate.
+/// Records the names in a refused certificate, because OpenSSL does not keep the certificate.
 int tls_session::record_refused_certificate(int good, X509_STORE_CTX* check) {
     if (good == 1) return good;
     const auto* const s =

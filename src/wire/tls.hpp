@@ -1,8 +1,9 @@
-// TLS by OpenSSL: converts bytes to bytes, without a socket. Both sides show a certificate that the same authority has
-// signed. Each certificate is made for the name of its owner: a node, or a role in a group.
+// TLS by OpenSSL: encrypts and decrypts bytes, without a socket. Both sides show a certificate that the same authority
+// has signed. Each certificate is made for the name of its owner: a node, or a role in a group.
 //
-// A session uses memory instead of a socket. So partial writes, batching, and one writer at a time work as in the
-// clear. OpenSSL never waits for either direction. Asio's loop, libuv's loop and blocking threads use a session alike.
+// A session uses memory instead of a socket. So partial writes, batching, and the limit to one writer at a time work as
+// without TLS. OpenSSL never waits for either direction. Asio's loop, libuv's loop and blocking threads all use
+// sessions in the same way.
 #pragma once
 
 #include <memory>
@@ -20,41 +21,43 @@ struct x509_store_ctx_st;
 
 namespace tutti::wire {
 
-/// PEM files (all three, or none for connections in the clear), and the versions and ciphers of the connections.
+/// The names of PEM files (all three, or none for connections without TLS), and the versions and ciphers of the
+/// connections.
 struct tls_files {
-    std::string certificate;  ///< of this side, followed by those between it and the authority
-    std::string key;          ///< of the certificate, without a passphrase
-    std::string authority;    ///< of all sides
+    std::string certificate;  ///< of this side, followed by the intermediate certificates
+    std::string key;          ///< the key of the certificate, without a passphrase
+    std::string authority;    ///< the authority that has signed the certificates of all sides
     secure::protocol_choice protocol{};
     [[nodiscard]] bool are_set() const noexcept { return !certificate.empty() || !key.empty() || !authority.empty(); }
 };
 
-/// Throws wire_error if OpenSSL does not know a version or a cipher of `what`. Reads no files.
+/// Throws wire_error if OpenSSL does not know a version or a cipher in `what`. Reads no files.
 void require_known(const secure::protocol_choice& what);
 
 /// Returns the DNS name that a node's certificate must have among its subject alternative names: node-<number>.<name of
-/// the cluster>. It is not the node's address: nodes of one machine must not impersonate each other, and a node may
-/// move.
+/// the cluster>. The node's address is not used as the name, because nodes of one machine must not impersonate each
+/// other, and because a node may move.
 [[nodiscard]] std::string certificate_name(node_number node, std::string_view cluster);
 
 /// One connection. Thread safety: every member may be called by one reading and one writing thread.
 class tls_session {
 public:
-    /// Takes bytes from the other side, and appends their plain text to `plain`. Returns false if they end the
-    /// connection; error() then returns the reason. Bytes from pending_output() may still tell the other side the
-    /// reason.
+    /// Decrypts bytes from the other side, and appends the plain text to `plain`. Returns false if these bytes end the
+    /// connection; error() then returns the reason. The caller should still send pending_output(), which may contain
+    /// the reason for the other side.
     [[nodiscard]] bool decrypt(std::string_view came, std::string& plain);
     /// Replaces `plain` by its TLS record (several beyond 16 KiB), preceded by all bytes that pending_output() would
-    /// return. Returns false if the connection has ended, and nothing is to be sent. REQUIRES: is_established().
+    /// return. Returns false if the connection has ended. Then the caller must not send anything. REQUIRES:
+    /// is_established().
     [[nodiscard]] bool encrypt(std::string& plain);
-    /// Returns bytes that the session has to send by itself: handshakes and alerts.
+    /// Returns bytes of the session itself that the caller has to send: handshakes and alerts.
     [[nodiscard]] std::string pending_output();
     [[nodiscard]] bool is_established() const;
 
-    /// Returns true if the other side's certificate is made for that name.
+    /// Returns true if the other side's certificate is made for the name `name`.
     /// REQUIRES: is_established().
     [[nodiscard]] bool has_name(const std::string& name) const;
-    /// Returns the names in that certificate as text for messages, of bounded length, and printable.
+    /// Returns the names in the other side's certificate as text for messages: printable, and of limited length.
     [[nodiscard]] std::string names() const;
     /// Returns why the connection has ended, or an empty string if the other side has ended it without an alert.
     [[nodiscard]] std::string error() const;
@@ -80,12 +83,13 @@ private:
 /// member may be called from any thread.
 class tls {
 public:
-    /// Reads the files. Throws wire_error, also if other sides would refuse this side's own certificate. That is the
-    /// case if it has expired, the authority has not signed it, or it is not made for any of `own_names`. If there are
-    /// no `own_names`, any name is accepted.
+    /// Reads the files. Throws wire_error, also if other sides would refuse this side's own certificate. They would
+    /// refuse it if it has expired, if the authority has not signed it, or if it is not made for any of `own_names`. If
+    /// `own_names` is empty, any name is accepted.
     tls(const tls_files& files, const std::vector<std::string>& own_names);
 
-    /// Makes the calling side of a connection. The handshake fails if the other side is not `expected`.
+    /// Makes the calling side of a connection. The handshake fails if the other side's certificate is not made for the
+    /// name `expected`.
     [[nodiscard]] std::unique_ptr<tls_session> call(const std::string& expected) const;
     /// Makes the called side of a connection. The caller must have a certificate of the authority; has_name() checks
     /// its name.
@@ -95,9 +99,9 @@ private:
     std::unique_ptr<ssl_ctx_st, void (*)(ssl_ctx_st*)> context_;
 };
 
-/// Returns the answer of a TLS side to a peer that does not use TLS: an alert in the clear, which shows the reason.
+/// Returns the answer to a peer that does not use TLS: an unencrypted alert, which shows the reason.
 [[nodiscard]] std::string_view alert_in_the_clear() noexcept;
-/// Returns true if the bytes begin as a TLS handshake does. looks_like_alert does the same for an alert.
+/// Returns true if the bytes look like the begin of a TLS handshake. looks_like_alert does the same for an alert.
 [[nodiscard]] bool looks_like_handshake(std::string_view bytes) noexcept;
 [[nodiscard]] bool looks_like_alert(std::string_view bytes) noexcept;
 

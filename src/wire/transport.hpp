@@ -1,5 +1,5 @@
-// The port that carries frames between the nodes of a cluster. The addresses determine at run time which transport is
-// used.
+// The interface that sends frames between the nodes of a cluster. The addresses determine at run time which
+// implementation is used.
 #pragma once
 
 #include <chrono>
@@ -25,37 +25,40 @@ struct transport_options {
     curve_files curve;          ///< as `tls`, for addresses of ZeroMQ
     std::chrono::milliseconds connect_timeout{10000};
     std::size_t max_message_bytes = 16u << 20;
-    /// A node that has sent nothing for this long is lost: stopped, or disconnected. The node's process may still
-    /// exist, and finds its connections closed when it continues.
+    /// A node that has sent nothing for this long counts as lost: it was stopped, or disconnected. The node's process
+    /// may still exist, and finds its connections closed when it continues.
     std::chrono::milliseconds failure_timeout{5000};
-    /// A node that leaves more bytes unread than this, and continues to send requests, is disconnected.
+    /// A node for which more unread bytes than this have accumulated is disconnected.
     std::size_t max_unsent_bytes = 256u << 20;
-    /// The time for a connecting side to identify itself, and to prove its identity if the connection is encrypted.
+    /// The time within which a connecting side must identify itself, and prove its identity if the connection is
+    /// encrypted.
     std::chrono::milliseconds hello_timeout{5000};
-    /// The largest number of connections whose other side has not identified itself.
+    /// The maximum number of connections whose other side has not identified itself.
     std::size_t max_pending_handshakes = 64;
 };
 
-/// Returns the addresses of all nodes, which must differ, and be of one kind. Throws wire_error, also if the addresses
+/// Parses the addresses of all nodes, which must differ, and be of one kind. Throws wire_error, also if the addresses
 /// do not match the files for encryption.
 [[nodiscard]] std::vector<address> addresses_of(const transport_options& how);
 
 class transport {
 public:
-    /// The receiver of frames and events. Every member runs on the reading thread, unless its comment differs, and must
-    /// not block.
+    /// The receiver of frames and events. Unless a comment states otherwise, every member is called on the reading
+    /// thread, and must not block.
     struct handler : observable {
         /// Handles a frame. Returns false if its bytes are invalid, which ends the connection.
         virtual bool receive(const header& h, std::string_view body) = 0;
-        /// Notes that a connection has ended, once for each process of a node. Not called during the destructor.
+        /// Handles the end of a connection. Called once for each process of a node, but not during the transport's
+        /// destructor.
         virtual void on_node_lost(node_number node) noexcept = 0;
-        /// Notes the clock of a node whose cluster has begun. This node is about to rejoin that cluster.
+        /// Merges the clock of a node whose cluster has begun into this node's clock. This node is about to rejoin that
+        /// cluster.
         virtual void merge_clock(std::uint64_t clock) noexcept = 0;
         [[nodiscard]] virtual std::uint64_t clock() const noexcept = 0;
-        /// Returns true if the latest process of that node is admitted. Until then, the node is only sent messages
-        /// about its return. Any thread that sends may call this; it must not send.
+        /// Returns true if the latest process of that node is admitted. Before that, the node is sent only messages
+        /// about rejoining. Any thread that sends may call this function, which must not send.
         [[nodiscard]] virtual bool has_admitted(node_number node) const noexcept = 0;
-        /// Sends something to a node that nothing was sent to during a heartbeat interval.
+        /// Sends any message to a node to which nothing was sent during a heartbeat interval.
         virtual void heartbeat(node_number node) = 0;
     };
 
@@ -64,31 +67,31 @@ public:
     transport(const transport&) = delete;
     transport& operator=(const transport&) = delete;
 
-    /// Connects, and returns when all nodes are connected. Calls the handler from then on, and also before it returns.
+    /// Connects, and returns when all nodes are connected. The handler may be called even before this function returns.
     /// Throws wire_error, which names the missing nodes.
-    /// REQUIRES: the handler can be called, also if it sends.
+    /// REQUIRES: the handler is ready to be called, and to send.
     virtual void join() = 0;
     /// Sends a frame. Returns false if that node is lost or not admitted. Never blocks: bytes that cannot be sent now
-    /// are kept. A frame that the handler sends waits for the end of the read that it answers.
-    /// Frames of one thread to one node arrive in the order of their sends, and so do frames whose sends are otherwise
-    /// ordered. Throws std::bad_alloc; either the whole frame is sent then, or nothing.
+    /// are kept. A frame that the handler sends as an answer waits until the whole read is processed. Frames of one
+    /// thread to one node arrive in the order of their sends, and so do frames whose sends are otherwise ordered.
+    /// Throws std::bad_alloc; then either the whole frame is sent, or nothing.
     virtual bool send(node_number to, header h, std::string_view body) = 0;
-    /// Returns true if any other node had begun without this process when it joined; this process then has to be
-    /// admitted. has_begun returns this for one node, which also has to be connected.
+    /// Returns true if any other node had already begun when this process joined. Then this process has to be admitted.
+    /// has_begun returns the same for one node, but true only while that node is connected.
     [[nodiscard]] virtual bool others_have_begun() const = 0;
     [[nodiscard]] virtual bool has_begun(node_number n) const = 0;
-    /// Notes that this process has been admitted.
+    /// Records that this process has been admitted.
     virtual void begin() = 0;
-    /// Returns the process of that node that this one is connected with, or 0 if there is none.
+    /// Returns the process of that node that this process is connected with, or 0 without a connection.
     [[nodiscard]] virtual std::uint64_t process_of(node_number n) const = 0;
-    /// Ends the connection. This node counts the other one as lost at once. The other node notices the end at its next
-    /// read.
+    /// Ends the connection to a node. This node counts the other node as lost at once. The other node notices the end
+    /// at its next read.
     virtual void disconnect(node_number to) noexcept = 0;
     /// Adds the counters of traffic, peers and observers to `to`.
     virtual void describe(cluster::node_status& to) const = 0;
 };
 
-/// Makes the transport that the addresses require, and listens. Throws wire_error.
+/// Makes the transport that the addresses require, and starts to listen. Throws wire_error.
 /// REQUIRES: there are at least two nodes.
 [[nodiscard]] std::unique_ptr<transport> make_transport(const transport_options& how, transport::handler& to);
 

@@ -15,7 +15,7 @@ thread_local const void* serving_peer = nullptr;
 
 constexpr unsigned heartbeats_per_timeout = 8;
 
-/// Returns a random number for this process. Two processes of one node must have different ones.
+/// Returns a random number for this process. Two processes of one node must have different numbers.
 std::uint64_t any_process() {
     std::random_device entropy;
     const std::uint64_t high = entropy();
@@ -75,8 +75,8 @@ bool transport_base::send(node_number to, header h, std::string_view body) {
     {
         const std::lock_guard hold{peers_.guard(to)};
         peer& p = *peers_.latest(to);
-        // The handler is asked with the lock held, so that its answer is about this process. The handler had been told
-        // of the loss of the former process before this one replaced it.
+        // `has_admitted` is called with the lock held, so that its result is about the current process of the node. The
+        // handler was notified of the loss of the former process before the current process replaced it.
         if (!p.open.load(std::memory_order_relaxed) || (asks && !handler_.has_admitted(to))) return false;
         p.output.reserve(p.output.size() + header::size + body.size());  // half a frame would break all later ones
         writer{p.output}(h);
@@ -93,8 +93,8 @@ bool transport_base::send(node_number to, header h, std::string_view body) {
 
 // ---- watching the peers
 
-// Counts heartbeat intervals instead of time. A process that was stopped has not heard any node for long, and must not
-// take all of them for lost when it continues.
+// Counts heartbeat intervals instead of time. A process that was stopped has not heard any node for long. When it
+// continues, it must not count all nodes as lost.
 void transport_base::send_heartbeats() {
     for (peer* const p : peers_) {
         if (!p->open.load(std::memory_order_acquire)) continue;
@@ -111,7 +111,7 @@ void transport_base::send_heartbeats() {
         try {
             handler_.heartbeat(p->number);
         } catch (const std::bad_alloc&) {
-            // The next heartbeat follows soon enough.
+            // There is no memory for this heartbeat. The next one follows soon enough.
         }
         const std::lock_guard hold{p->guard};
         p->has_sent = false;  // so that the next heartbeat is sent, too
@@ -120,7 +120,8 @@ void transport_base::send_heartbeats() {
 
 void transport_base::end(peer& p) {
     if (!p.open.load(std::memory_order_relaxed)) return;
-    // This process ends: the handler is told of no more losses, and the destructor waits until `open` is false.
+    // This process is ending. The handler is not notified of losses any more, but the destructor waits until `open` is
+    // false.
     if (closing_.load(std::memory_order_relaxed)) return p.open.store(false, std::memory_order_release);
     p.lost_at.store(steady_ms(), std::memory_order_relaxed);
     p.open.store(false, std::memory_order_release);  // partner: `describe`, which then sees lost_at
@@ -212,7 +213,7 @@ void transport_base::on_peer_joined(peer& p, const header& hello) {
     changed_.notify_all();
 }
 
-/// REQUIRES: the caller holds the lock.
+/// REQUIRES: the caller holds joining_.
 bool transport_base::all_have_joined() const {
     return static_cast<std::size_t>(std::ranges::count(joined_, true)) + 1 == joined_.size();
 }

@@ -1,8 +1,8 @@
-// The common part of all transports between processes: frames from and to each other node. The answers to frames that
-// arrived in one read are sent together. The base also counts the silence of each node. It knows which nodes
-// have joined, and why other nodes have not.
+// The common part of all transports between processes: sends and receives the frames of each other node. The answers to
+// frames that arrived in one read are sent together. This class also measures for how long each node has been silent,
+// and records which nodes have joined, and why other nodes have not.
 //
-// One thread reads, and calls the handler; any thread may send. The derived transport moves the bytes: see `flush`.
+// One thread reads, and calls the handler; any thread may send. The derived transport transfers the bytes: see `flush`.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ public:
     [[nodiscard]] std::uint64_t process_of(node_number n) const final;
 
 protected:
-    /// One process of another node. Each transport adds its connection.
+    /// One process of another node. Each transport derives a class that adds the connection.
     struct peer : std::enable_shared_from_this<peer> {
         peer(node_number n, std::mutex& of_node) : number{n}, guard{of_node} {}
         virtual ~peer() = default;
@@ -38,11 +38,11 @@ protected:
         peer& operator=(const peer&) = delete;
 
         const node_number number;
-        std::uint64_t process = 0;      // the process that it says it is; set with the connection
-        bool begun = false;             // whether it had begun when it connected; set with the connection
+        std::uint64_t process = 0;      // the process that the peer claims to be; set with the connection
+        bool begun = false;             // whether the peer had begun when it connected; set with the connection
         std::atomic<bool> open{false};  // stored with release: a thread that loads true sees the connection
 
-        // Used by the reading thread. Other threads read only the last two.
+        // These members belong to the reading thread. Other threads read only the last two of them.
         std::string input;
         std::atomic<unsigned> silent_heartbeats{0};  // heartbeat intervals since the last received bytes
         std::atomic<std::int64_t> lost_at{0};        // milliseconds of the steady clock; 0: not lost
@@ -50,23 +50,23 @@ protected:
         // The output:
         std::mutex& guard;  // the lock of its node
         std::string output;
-        bool has_sent = false;  // has sent something since the last heartbeat
+        bool has_sent = false;  // this node has sent something since the last heartbeat
         bool doomed = false;    // too much output is unread; the peer will be ended
     };
-    /// The latest peer of each node. A former peer ends with the last shared pointer to it. Threads that were about to
-    /// send to it hold such pointers, and so do pending operations of the reading thread. Only the reading thread
-    /// replaces a peer. So that thread may use the peer that it finds without a shared pointer.
+    /// The latest peer of each node. A former peer is destroyed with the last shared pointer to it. Threads that were
+    /// about to send to the former peer hold such pointers, and so do pending operations of the reading thread. Only
+    /// the reading thread replaces a peer, so that thread may use the latest peer without a shared pointer.
     class peers {
     public:
         explicit peers(std::size_t nodes) : now_(nodes) {}
         [[nodiscard]] std::size_t size() const noexcept { return now_.size(); }
-        /// Returns a shared pointer. For other threads.
+        /// Returns a copy of the shared pointer. For threads other than the reading thread.
         [[nodiscard]] std::shared_ptr<peer> share(std::size_t n) const {
             const std::lock_guard hold{now_[n].guard};
             return now_[n].latest;
         }
-        /// Returns the shared pointer itself. For other threads.
-        /// REQUIRES: the caller holds the lock.
+        /// Returns the shared pointer itself. For threads other than the reading thread.
+        /// REQUIRES: the caller holds the node's lock.
         [[nodiscard]] const std::shared_ptr<peer>& latest(std::size_t n) const noexcept { return now_[n].latest; }
         [[nodiscard]] std::mutex& guard(std::size_t n) const noexcept { return now_[n].guard; }
         /// Returns the peer. For the reading thread, or while that thread does not run.
@@ -80,7 +80,7 @@ protected:
             std::swap(now_[n].latest, before);
             return *fresh;
         }
-        /// REQUIRES: there is no other thread.
+        /// REQUIRES: no other thread uses this object.
         void clear() noexcept {
             for (node& n : now_) n.latest.reset();
         }
@@ -110,36 +110,36 @@ protected:
 
     // ---- the part of each derived transport
 
-    /// Sends as much of `output` as possible now. The rest follows later.
+    /// Sends as much of `output` as possible now. The rest is sent later.
     /// REQUIRES: the caller does not hold p.guard.
     virtual void flush(peer& p) = 0;
-    /// Has the reading thread call end(p). Any thread may call this, even one that holds p.guard.
+    /// Makes the reading thread call end(p). Any thread may call this, even while it holds p.guard.
     virtual void end_soon(peer& p) = 0;
-    /// Ends the connection in both directions. The reading thread calls this once.
+    /// Ends the connection in both directions. The reading thread calls this once for each peer.
     virtual void close_connection(peer& p) noexcept = 0;
 
     // ---- for the reading thread
 
     /// Handles the bytes that the peer has sent, which are in `input`. Returns false if they contain an invalid frame.
     [[nodiscard]] bool process_input(peer& p);
-    /// Handles the end of one heartbeat interval.
+    /// To be called once per heartbeat interval: sends heartbeats, and ends peers that have been silent for too long.
     void send_heartbeats();
     void end(peer& p);
 
     // ---- joining
 
-    /// Throws wire_error, because this node cannot listen at its own address.
+    /// Throws the wire_error for a node that cannot listen at its own address.
     [[noreturn]] void refuse_to_listen(int error, const std::string& in_words) const;
     /// Returns the hello of this node. It is the same for all receivers, apart from the flags `flags`.
     [[nodiscard]] std::string own_hello(std::uint64_t flags = 0);
-    /// Returns true if a hello of our version is one of this cluster, and of the right node. The right node is
-    /// `called`; if `called` is not a node's number, it is any node that `may_call`. Reports a problem if the hello
-    /// does not fit.
+    /// Returns true if a hello of our protocol version is from this cluster, and from the right node. The right node is
+    /// `called`. If `called` is not a node's number, the hello is right if the sender `may_call`. Reports a problem if
+    /// the hello is not accepted.
     [[nodiscard]] bool accepts_hello(const header& got, const hello& received, node_number called, bool may_call);
     void report_version_mismatch(const header& got);
-    /// Ends the joining with an error.
+    /// Makes await_all() fail with this error.
     void report_problem(std::string what);
-    /// Records the problem of an unknown client, which must not stop the nodes from joining. It is reported if they
+    /// Records a problem with an unknown client. The nodes join in spite of the problem, so it is reported only if they
     /// fail to join.
     void record_problem(std::string what);
     void on_peer_joined(peer& p, const header& hello);
@@ -177,8 +177,8 @@ private:
     std::condition_variable changed_;
 };
 
-/// Returns the result of `f`, which handles a peer's frames. Returns false if memory is lacking, which ends the
-/// connection: the request may be half done, so the peer must not assume either result.
+/// Returns the result of `f`, which handles a peer's frames, or false if memory is lacking. In that case the caller has
+/// to end the connection. The request may be half done, so the peer must not assume either result.
 template <class F>
 [[nodiscard]] bool with_memory(F&& f) noexcept {
     try {

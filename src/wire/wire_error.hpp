@@ -5,7 +5,7 @@
 
 namespace tutti::wire {
 
-/// Its message says what to do.
+/// The message of the exception says what the user can do.
 class wire_error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

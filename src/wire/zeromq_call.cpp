@@ -117,7 +117,8 @@ void call::send(const std::string& bytes) {
     poll_soon();
 }
 
-/// Looks for input soon. Once libzmq has read its commands, it does not signal the input again.
+/// Schedules a check for input. The check is necessary because libzmq does not signal the input again once it has read
+/// its commands.
 void call::poll_soon() {
     asio::post(input_descriptor_.get_executor(), [this] { poll(); });
 }

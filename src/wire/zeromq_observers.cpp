@@ -1,4 +1,5 @@
-// Observers over ZeroMQ. Their connections cannot be closed, so a disconnected observer's messages are ignored.
+// Serves observers over ZeroMQ. libzmq cannot close their connections, so the messages of a disconnected observer are
+// ignored.
 #include <algorithm>
 #include <utility>
 
@@ -12,10 +13,10 @@ void zeromq_transport::admit_observer(connection_number from) {
                                          std::chrono::steady_clock::now() + options_.failure_timeout);
 }
 
-/// Handles a message over a connection that is not a node's.
+/// Handles a message from a connection that does not belong to a node.
 void zeromq_transport::receive_from_observer(connection_number from, std::string_view question) {
     const auto at = observers_by_connection_.find(from);
-    if (at == observers_by_connection_.end()) return;  // dropped
+    if (at == observers_by_connection_.end()) return;  // the observer was disconnected, so its message is dropped
     observer& v = at->second;
     const auto more = observer_server::body_size(question.substr(0, header::size));
     if (!v.question.empty() || !more || question.size() != header::size + *more) {
@@ -50,7 +51,7 @@ void zeromq_transport::answer_observers() {
     }
 }
 
-/// Sends bytes in pieces. Returns false if the observer is gone, or does not read.
+/// Sends bytes in pieces. Returns false if the observer has disconnected, or does not read.
 bool zeromq_transport::send_in_pieces(connection_number to, std::string_view bytes) noexcept {
     for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), max_zeromq_message_bytes))) {
         if (!send_on_connection(to, bytes.substr(0, max_zeromq_message_bytes))) return false;

@@ -1,4 +1,4 @@
-// The state for reaching one other node over ZeroMQ.
+// The state of the connection to one other node over ZeroMQ.
 #pragma once
 
 #include <atomic>
@@ -12,29 +12,29 @@ namespace tutti::wire {
 struct zeromq_transport::called_peer final : peer {
     using peer::peer;
 
-    // Guarded by `guard` once the peer is open; used by the reading thread before.
+    // Guarded by `guard` once the peer is open. Before that, only the reading thread uses these members.
     zmq_socket out;             // null: the node is lost, or not called now
     std::size_t sent_from = 0;  // of `output`: libzmq has all bytes before this
 
     std::atomic<bool> stuck{false};   // libzmq's queue is full: the reading thread waits for room
     std::atomic<bool> to_end{false};  // any thread may set this
 
-    // Used by the reading thread:
-    zmq_monitor of_out;                         // while it joins
-    std::optional<std::uint64_t> answered_by;   // the process that has answered our hello
+    // Only the reading thread uses these members:
+    zmq_monitor of_out;                         // while the peer joins
+    std::optional<std::uint64_t> answered_by;   // the process that has answered this node's hello
     std::chrono::steady_clock::time_point due;  // when the next call, or the end of an unanswered one, is due
-    header hello;                               // the hello that it has said
-    std::optional<connection_number> calls;     // the connection over which it has said a valid hello
-    bool is_former = false;                     // its process was connected, and is lost
+    header hello;                               // the hello that the peer has sent
+    std::optional<connection_number> calls;     // the connection over which the peer has sent a valid hello
+    bool is_former = false;                     // the peer's process was connected, and is lost
 };
 
-/// The most bytes of one message of ZeroMQ.
+/// The maximum number of bytes in one message of ZeroMQ.
 inline constexpr std::size_t max_zeromq_message_bytes = std::size_t{64} * 1024;
-/// The size of a caller's name that libzmq makes: a zero, and the number.
+/// The size of the name that libzmq gives to a caller: a zero byte, and the number.
 inline constexpr std::size_t connection_name_bytes = 1 + sizeof(std::uint32_t);
 
 /// Sets the limits of a socket.
-/// REQUIRES: it is neither bound nor connected yet.
+/// REQUIRES: the socket is neither bound nor connected yet.
 inline void set_limits(zmq_socket& s) {
     constexpr int max_kept = 256;                // messages of one direction, on either side
     constexpr std::int64_t beside_bytes = 1024;  // more than CURVE and libzmq's own commands add
@@ -44,7 +44,7 @@ inline void set_limits(zmq_socket& s) {
     s.set(ZMQ_MAXMSGSIZE, std::int64_t{max_zeromq_message_bytes} + beside_bytes);
 }
 
-/// Limits a socket to one call. The socket's bytes go over that connection, or are not sent at all. The socket never
+/// Limits a socket to one connection. The socket's bytes are sent over that connection, or not at all. The socket never
 /// connects again.
 inline void limit_to_one_call(zmq_socket& s) {
     set_limits(s);

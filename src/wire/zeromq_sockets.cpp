@@ -65,7 +65,8 @@ bool zmq_socket::has_room() noexcept {
 
 zmq_monitor::zmq_monitor(const zmq_context& context, zmq_socket& of, int events) : socket_{context, ZMQ_PAIR} {
     const std::string endpoint = "inproc://monitor-" + std::to_string(of.descriptor());
-    // A bounded queue would block libzmq's thread while it holds a lock that stop() takes.
+    // The queue is unbounded, because a full queue would block libzmq's thread while that thread holds a lock that
+    // stop() needs.
     socket_.set(ZMQ_RCVHWM, 0);
     if (::zmq_socket_monitor(of.get(), endpoint.c_str(), events) != 0 || !socket_.connect(endpoint)) refuse("monitor");
 }

@@ -1,4 +1,4 @@
-// Handles of libzmq that close themselves, and the functions that we need of them.
+// Handles of libzmq that close themselves in their destructors, with the functions that Tutti needs.
 //
 // Thread safety: as in libzmq: one thread at a time.
 #pragma once
@@ -18,7 +18,7 @@ class zmq_context {
 public:
     /// Throws wire_error.
     zmq_context();
-    /// Waits until the kernel has all sent bytes, or the linger time of their socket is over.
+    /// Waits until the kernel has accepted all sent bytes, or until the linger time of their socket is over.
     ~zmq_context();
     zmq_context(const zmq_context&) = delete;
     zmq_context& operator=(const zmq_context&) = delete;
@@ -29,7 +29,7 @@ private:
 };
 
 /// A received message.
-/// REQUIRES for all members but the destructor: zmq_socket::receive returned true.
+/// REQUIRES for all members except the destructor: zmq_socket::receive returned true.
 class zmq_message {
 public:
     zmq_message() noexcept { ::zmq_msg_init(&message_); }
@@ -41,7 +41,7 @@ public:
         return {static_cast<const char*>(::zmq_msg_data(&message_)), ::zmq_msg_size(&message_)};
     }
     [[nodiscard]] bool more() const noexcept { return ::zmq_msg_more(&message_) != 0; }
-    /// Returns the descriptor of the connection that it arrived over.
+    /// Returns the descriptor of the connection over which the message arrived.
     [[nodiscard]] int descriptor() const noexcept { return ::zmq_msg_get(&message_, ZMQ_SRCFD); }
     /// Returns a property of the message, or an empty text if it is unknown.
     [[nodiscard]] std::string_view property(const char* name) const noexcept {
@@ -69,17 +69,16 @@ public:
         ::zmq_setsockopt(socket_.get(), option, &value, sizeof value);
     }
     void set(int option, std::string_view bytes) noexcept;
-    /// Binds the socket. Returns false if this fails; errno has the reason. So does connect.
+    /// `bind` and `connect` return false on failure, and set errno.
     [[nodiscard]] bool bind(const std::string& endpoint) noexcept;
     [[nodiscard]] bool connect(const std::string& endpoint) noexcept;
 
-    /// Receives a message. Returns false if there is none now.
+    /// Receives a message. Returns false if no message is available now.
     [[nodiscard]] bool receive(zmq_message& into) noexcept;
-    /// Sends a message. Returns false if this fails; errno has the reason. EAGAIN: the queue is full.
+    /// Sends a message. On failure, returns false and sets errno. EAGAIN means that the queue is full.
     [[nodiscard]] bool send(std::string_view bytes, bool more = false) noexcept;
-    /// Returns a descriptor that becomes readable when the state may have changed since libzmq had no message, or no
-    /// room. The descriptor signals edges: before waiting for it, receive until there is no message, or call
-    /// has_room().
+    /// Returns a descriptor that becomes readable when libzmq may have a message or room again. The descriptor is
+    /// edge-triggered: before waiting for it, receive until there is no message, or call has_room().
     [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
     [[nodiscard]] bool has_room() noexcept;
 

@@ -16,9 +16,9 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-/// The number of messages that are read before the thread does other work.
+/// The maximum number of messages that are read before the thread does other work.
 constexpr unsigned max_at_once = 256;
-/// The time to send the remaining output at the end.
+/// The maximum time to send the remaining output in the destructor.
 constexpr std::chrono::milliseconds farewell{1000};
 
 std::optional<curve_keys> keys_of(const transport_options& how) {
@@ -44,7 +44,7 @@ zeromq_transport::zeromq_transport(const transport_options& how, std::vector<add
     set_limits(router_);
     router_.set(ZMQ_ROUTER_MANDATORY, 1);
     router_.set(ZMQ_HANDSHAKE_IVL, static_cast<int>(options_.hello_timeout.count()));
-    router_.set(ZMQ_ZAP_DOMAIN, "tutti");  // makes libzmq ask in the clear, too
+    router_.set(ZMQ_ZAP_DOMAIN, "tutti");  // makes libzmq send requests about callers even without keys
     if (keys_) {
         router_.set(ZMQ_CURVE_SERVER, 1);
         router_.set(ZMQ_CURVE_SECRETKEY, text_of(keys_->secret));
@@ -60,8 +60,8 @@ zeromq_transport::zeromq_transport(const transport_options& how, std::vector<add
 }
 
 zeromq_transport::~zeromq_transport() {
-    // All output goes to libzmq first, and by the sockets' linger time to the kernel. The output may contain the
-    // decision of the last commit.
+    // The output may contain the decision of the last commit. So this waits until libzmq has all output, and sets a
+    // linger time, within which libzmq passes the output to the kernel.
     const auto limit = clock::now() + farewell;
     for (std::size_t n = 0; n < peers_.size(); ++n) {
         const std::shared_ptr<peer> p = peers_.share(n);
@@ -82,7 +82,7 @@ zeromq_transport::~zeromq_transport() {
         p.of_out.stop(p.out);
         if (p.open.load(std::memory_order_relaxed)) p.out.set(ZMQ_LINGER, static_cast<int>(farewell.count()));
     }
-    peers_.clear();  // before context_ ends
+    peers_.clear();  // destroyed before context_
     of_router_.stop(router_);
     ::close(wakeup_fd_);
 }
@@ -108,7 +108,7 @@ void zeromq_transport::run() {
             send_heartbeats();
             due = now + heartbeat_interval();
         }
-        // From here until its descriptor is polled, the ROUTER must not send or receive.
+        // From here until the ROUTER's descriptor is polled, the ROUTER must not send or receive.
         if (none_left) wait_until(due);
     }
 }
@@ -171,20 +171,20 @@ bool zeromq_transport::receive_some() {
 void zeromq_transport::receive(connection_number from, zmq_message& what, bool whole) {
     auto at = incoming_.find(from);
     if (at == incoming_.end()) {
-        // The monitor's events about earlier connections with that descriptor are handled first. libzmq's thread has
-        // reported these events before it closed those connections. After that, libzmq's thread opened this connection,
-        // and then sent this message.
+        // The monitor's events about earlier connections with the same descriptor must be handled first. libzmq's
+        // thread reported these events before it closed those connections. Only afterwards, it opened this connection
+        // and delivered this message.
         process_router_events();
         const int descriptor = what.descriptor();
-        if (!connections_.contains(descriptor)) return;  // it has been closed meanwhile
+        if (!connections_.contains(descriptor)) return;  // the connection has been closed meanwhile
         at = incoming_.emplace(from, incoming_connection{.descriptor = descriptor}).first;
     }
     incoming_connection& c = at->second;
     if (!std::exchange(c.has_sent, true) && whole) return receive_hello(from, c, what);
     if (c.of == nullptr) return receive_from_observer(from, whole ? what.bytes() : std::string_view{});
     called_peer& p = *c.of;
-    // A node that is not open on this side may be open on the other, and send already. The bytes that it sends are
-    // kept.
+    // A peer that is not open on this side may already be open on the other side, and may send. The bytes that it sends
+    // are kept.
     const bool sound = whole && with_memory([&] {
                            if (!p.open.load(std::memory_order_relaxed) && p.input.size() > options_.max_unsent_bytes)
                                return false;
@@ -222,7 +222,7 @@ void zeromq_transport::process_router_events() {
     }
 }
 
-/// Ends the connections that were closed. All their bytes have been read by now.
+/// Handles the connections that were closed. REQUIRES: all of their bytes have been read.
 void zeromq_transport::end_disconnected() {
     for (const connection_number number : std::exchange(disconnected_, {})) {
         const auto at = incoming_.find(number);
@@ -232,12 +232,12 @@ void zeromq_transport::end_disconnected() {
         observers_by_connection_.erase(number);
         if (p == nullptr) continue;
         if (p->open.load(std::memory_order_relaxed)) end(*p);
-        else forget_connection(*p);  // it has not joined yet, and calls again
+        else forget_connection(*p);  // the peer has not joined yet, and calls again
     }
 }
 
-/// Answers libzmq's requests about callers (ZAP, RFC 27 of ZeroMQ): whether there is room, and under CURVE whose key
-/// the caller has.
+/// Answers libzmq's requests about callers (ZAP, RFC 27 of ZeroMQ): whether there is room for another connection, and,
+/// with CURVE, to which node the caller's key belongs.
 void zeromq_transport::answer_key_requests() {
     constexpr std::size_t max_parts = 8;
     std::string parts[max_parts];
@@ -250,13 +250,13 @@ void zeromq_transport::answer_key_requests() {
             more = next.more();
             if (n < max_parts) parts[n++] = next.bytes();
         }
-        // version, number, domain, address, routing id, mechanism, key
+        // The parts are: version, number, domain, address, routing id, mechanism, key.
         std::string_view status = "400", why = "the nodes have no such key";
         std::string user;
         const std::string& from = parts[3];
         process_router_events();
         if (connections_.size() > peers_.size() + options_.max_pending_handshakes) {
-            status = "300";  // try later
+            status = "300";  // the status that makes the caller try later
             why = "there are too many";
             record_problem("a connection from " + from + ", because there were " + std::to_string(connections_.size()) +
                            " others: find the program that opens so many connections");
@@ -274,7 +274,7 @@ void zeromq_transport::answer_key_requests() {
             record_problem("a connection from " + from + " shows a key that is not in " + options_.curve.nodes +
                            ": update that file on all nodes");
         }
-        // The parts of a reply go together: if the first one is accepted, all are.
+        // If libzmq accepts the first part of a reply, it accepts the other parts, too.
         if (key_requests_.send("1.0", true)) {
             for (const std::string_view part : {std::string_view{parts[1]}, status, why, std::string_view{user}})
                 static_cast<void>(key_requests_.send(part, true));
@@ -283,7 +283,7 @@ void zeromq_transport::answer_key_requests() {
     }
 }
 
-/// Does what other threads have asked for this peer, and any remaining work.
+/// Executes what other threads have requested for this peer, and any remaining work.
 void zeromq_transport::service(called_peer& p) {
     if (!p.open.load(std::memory_order_relaxed)) return advance(next_of(p));
     if (p.to_end.exchange(false, std::memory_order_relaxed)) end(p);
@@ -310,7 +310,8 @@ void zeromq_transport::flush_output(called_peer& p) {
             continue;
         }
         if (errno != EAGAIN) return end_soon(p);
-        // libzmq reads the commands of its thread only occasionally, unless it is asked.
+        // The queue may not be full any more: unless has_room() is called, libzmq reads the commands of its thread only
+        // occasionally.
         if (p.out.has_room()) continue;
         if (p.sent_from >= p.output.size() / 2) p.output.erase(0, std::exchange(p.sent_from, 0));
         if (!p.stuck.exchange(true, std::memory_order_relaxed)) wake_reader();
@@ -323,7 +324,7 @@ void zeromq_transport::flush_output(called_peer& p) {
 
 void zeromq_transport::end_soon(peer& p) {
     as_called_peer(p).to_end.store(true, std::memory_order_relaxed);
-    wake_reader();  // a system call, which orders both; so does the read
+    wake_reader();  // orders both by its system call, like the read in the reading thread
 }
 
 void zeromq_transport::close_connection(peer& one) noexcept {

@@ -1,30 +1,33 @@
-// Frames over ZeroMQ (libzmq), as HyflowCPP sent its messages, so that both can be compared. It is TCP with the hellos,
-// limits and disconnections of socket_transport.hpp, and with libzmq's thread in between.
+// Sends frames over ZeroMQ (libzmq), as HyflowCPP sent its messages, so that Tutti and HyflowCPP can be compared. The
+// transport is TCP with the hellos, limits and disconnections of socket_transport.hpp, and with libzmq's thread in
+// between.
 //
-// *A ROUTER receives, and a DEALER for each other node sends*, as in ZRE (RFC 36 of ZeroMQ, Hintjens). A socket of
-// libzmq must not be used by two threads at once, and so each has one owner. The reading thread owns the ROUTER, and
-// learns the connection of each message. A sending thread owns that node's DEALER by its lock. The sending thread does
-// not wake another thread of ours, and learns when the queue is full. PAIR would need a port for each node, and PUSH
-// does not report the sender.
+// *A ROUTER receives, and a DEALER for each other node sends*, as in ZRE (RFC 36 of ZeroMQ, Hintjens). Two threads must
+// not use a socket of libzmq at once, so each socket has one owner at a time. The reading thread owns the ROUTER, which
+// reports the connection of each message. A thread that sends to a node owns that node's DEALER while it holds the
+// node's lock. So the sending thread does not have to wake another thread, and notices when the queue is full. PAIR
+// would need a port for each node, and PUSH does not report the sender.
 //
 // *A DEALER makes one connection in its life*, and libzmq does not connect it again. So bytes that are sent by one
-// DEALER go to one process, or are lost. Each call uses another DEALER, and each process of a node is another peer. The
-// connection identifies messages of a former process: the ROUTER numbers each connection, and no number is used again.
+// DEALER arrive at one process, or are lost. Each call uses a new DEALER, and each process of a node is a new peer.
+// Messages of a former process are identified by their connection: the ROUTER numbers each connection, and no number is
+// used again.
 //
 // *A stream*: one message of ZeroMQ is a piece of the bytes to a node, at most `max_zeromq_message_bytes` long. libzmq
 // disconnects a sender of a larger message, and split_frames() a sender of an invalid frame.
 //
-// *Connections*: a pair of nodes has two connections, each opened by its sender. The nodes are connected once each has
-// called the other and been answered, by the same process. A node whose cluster has begun calls only nodes that have
-// called it. A node learns of the loss of another one when its incoming connection ends (libzmq's monitor). The first
-// node then ends its own connection, which tells the other node. libzmq's heartbeats are not used: ours (`heartbeat`)
-// also go through the other node's reading thread. Bytes are dropped if they arrive over a connection that belongs to
-// neither a node nor an observer, or that has sent invalid bytes. libzmq has no call to close one connection of a
-// ROUTER.
+// *Connections*: a pair of nodes has two connections, one for each direction, opened by the sender. The nodes are
+// connected once each has called the other and has got an answer from the same process that has called it. A node whose
+// cluster has begun calls only nodes that have called it. A node notices the loss of another node when the connection
+// from that node ends (libzmq's monitor). It then ends its own connection to that node, so that the other node notices,
+// too. libzmq's heartbeats are not used: ours (`heartbeat`) also go through the other node's reading thread. libzmq has
+// no function to close one connection of a ROUTER. Therefore bytes are dropped if they arrive over a connection that
+// belongs to neither a node nor an observer, or that has sent invalid bytes.
 //
-// *A full queue*: the rest stays in this process, up to `max_unsent_bytes`. Beyond this limit, the node is
-// disconnected. Nothing is dropped while a connection lasts. Bytes that libzmq has taken are lost with the process: a
-// killed process may have sent less than it believed, as after a network failure.
+// *A full queue*: if libzmq's queue is full, the rest of the output stays in this process, up to `max_unsent_bytes`.
+// Beyond this limit, the node is disconnected. While a connection lasts, no bytes are dropped. Bytes that libzmq has
+// accepted are lost if the process is killed. So a killed process may have sent less than it assumed, as after a
+// network failure.
 #pragma once
 
 #include <optional>
@@ -43,8 +46,8 @@ namespace tutti::wire {
 
 class zeromq_transport final : public transport_base {
 public:
-    /// Listens. Throws wire_error.
-    /// REQUIRES: the addresses are those of `how`.
+    /// Starts to listen. Throws wire_error.
+    /// REQUIRES: `addresses` are the addresses in `how`.
     zeromq_transport(const transport_options& how, std::vector<address> addresses, handler& to);
     ~zeromq_transport() override;
 
@@ -66,8 +69,8 @@ private:
     using connection_number = std::uint32_t;
     struct incoming_connection {
         int descriptor = -1;        ///< the monitor's name for the connection
-        called_peer* of = nullptr;  ///< the latest peer of its node, if it has said a valid hello and is not lost
-        bool has_sent = false;      ///< it has sent something
+        called_peer* of = nullptr;  ///< the latest peer of its node, if it has sent a valid hello and is not lost
+        bool has_sent = false;      ///< the caller has sent something
     };
     [[nodiscard]] static called_peer& as_called_peer(peer& p) noexcept;
 
@@ -108,14 +111,14 @@ private:
     void wake_reader() noexcept;
     bool send_on_connection(connection_number to, std::string_view bytes) noexcept;
 
-    const std::optional<curve_keys> keys_;  // empty: in the clear
+    const std::optional<curve_keys> keys_;  // empty: no encryption
     const zmq_context context_;
     zmq_socket key_requests_;  // libzmq's requests whether to admit a caller (ZAP); made before the ROUTER listens
     zmq_socket router_;
     zmq_monitor of_router_;
     const int wakeup_fd_;  // eventfd
 
-    // Used by the reading thread:
+    // Only the reading thread uses these members:
     std::unordered_map<connection_number, incoming_connection> incoming_;
     std::unordered_set<int> connections_;  // descriptors of the open connections
     std::vector<connection_number> disconnected_;

@@ -1,5 +1,5 @@
-// How nodes connect over ZeroMQ, and the errors of callers and called nodes. Each node calls all others, says hello,
-// and gets one answer.
+// Connects nodes over ZeroMQ, and reports the errors of callers and called nodes. Each node calls all other nodes,
+// sends a hello, and gets one answer.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -11,7 +11,7 @@ namespace tutti::wire {
 namespace {
 
 constexpr std::chrono::milliseconds before_next_try{20};
-/// The pause once the cluster has begun.
+/// The pause before the next call once the cluster has begun.
 constexpr std::chrono::milliseconds before_next_look{200};
 
 /// Returns true if the bytes are a hello, of any version.
@@ -28,7 +28,8 @@ void zeromq_transport::join() {
 }
 
 /// Returns the peer for a new process. Makes another peer if `p` belongs to a lost process, because a thread may be
-/// about to send to `p`. No caller points to `p` any more (hang_up). `p` may be destroyed by this call.
+/// about to send to `p`. This function may destroy `p`; no incoming connection refers to `p` any more
+/// (forget_connection).
 zeromq_transport::called_peer& zeromq_transport::next_of(called_peer& p) {
     if (!p.is_former) return p;
     const std::int64_t lost_at = p.lost_at.load(std::memory_order_relaxed);
@@ -37,7 +38,7 @@ zeromq_transport::called_peer& zeromq_transport::next_of(called_peer& p) {
     return next;
 }
 
-/// Returns true if the node should be called, or was called and is not connected yet.
+/// Returns true if this node should call the node, or has called it and is not connected yet.
 bool zeromq_transport::should_be_called(const called_peer& p) const noexcept {
     return p.number != options_.own_number && !p.open.load(std::memory_order_relaxed) &&
            (p.out || p.calls || !has_begun());
@@ -63,7 +64,7 @@ void zeromq_transport::close_call(called_peer& p) {
     p.due = std::chrono::steady_clock::now() + (has_begun() ? before_next_look : before_next_try);
 }
 
-/// Calls the node, or checks the progress of the call and of the hello.
+/// Calls the node. If the node was already called, checks the progress of the call and of the hello.
 void zeromq_transport::advance(called_peer& p) {
     if (!should_be_called(p)) return;
     const bool due = std::chrono::steady_clock::now() >= p.due;
@@ -86,14 +87,14 @@ void zeromq_transport::advance(called_peer& p) {
     close_call(p);
 }
 
-/// Handles the events of a call. Returns false if the call is over.
+/// Handles the events of a call. Returns false if the call has ended.
 bool zeromq_transport::process_call_events(called_peer& p) {
     bool lasts = true;
     while (const auto e = p.of_out.next()) {
         if (e->what != ZMQ_EVENT_HANDSHAKE_SUCCEEDED) lasts = false;
         switch (e->what) {
             case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
-                // A connection that has been closed since does not accept the hello.
+                // If the connection has been closed meanwhile, has_room() returns false, and no hello is sent.
                 if (p.out.has_room()) static_cast<void>(p.out.send(own_hello()));
                 break;
             case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
@@ -124,7 +125,7 @@ bool zeromq_transport::process_call_events(called_peer& p) {
     return lasts;
 }
 
-/// Handles the answer to our hello. Returns false if the node has to be called again.
+/// Handles the answer to this node's hello. Returns false if the node has to be called again.
 bool zeromq_transport::receive_hello_reply(called_peer& p, std::string_view bytes) {
     header got;
     hello received;
@@ -141,8 +142,8 @@ bool zeromq_transport::receive_hello_reply(called_peer& p, std::string_view byte
     return true;
 }
 
-/// Handles the first message of a caller, which identifies it. If the caller is not accepted, its later messages are
-/// ignored.
+/// Handles the first message of a caller, which identifies the caller. If the caller is not accepted, its later
+/// messages are ignored.
 void zeromq_transport::receive_hello(connection_number from, incoming_connection& c, const zmq_message& what) {
     header got;
     hello received;
@@ -159,7 +160,7 @@ void zeromq_transport::receive_hello(connection_number from, incoming_connection
         return;
     }
     if (got.from == observer_number) {
-        // An unknown client's mistake is no error of the cluster, as over sockets.
+        // As over sockets, an unknown client's mistake is not reported as an error of the cluster.
         if (received.cluster == options_.cluster && received.nodes == peers_.size()) admit_observer(from);
         return;
     }
@@ -181,7 +182,7 @@ void zeromq_transport::receive_hello(connection_number from, incoming_connection
     open_if_both(p);
 }
 
-/// Returns true if another process with the caller's number has called, and has not left.
+/// Returns true if another process with the caller's number has called, and has not disconnected.
 bool zeromq_transport::is_another(const called_peer& p, const header& hello) const noexcept {
     return p.calls && p.hello.oldest != hello.oldest &&
            std::ranges::find(disconnected_, *p.calls) == disconnected_.end();
@@ -198,17 +199,18 @@ void zeromq_transport::forget_connection(called_peer& p) noexcept {
 void zeromq_transport::open_if_both(called_peer& p) {
     if (!p.calls || p.answered_by != p.hello.oldest) return;
     if (has_begun() && (p.hello.call & wire::has_begun) != 0) {
-        // Each has lost the other: one of them was stopped or disconnected, and continues.
+        // Both sides have begun, and each has lost the other: one of them was stopped or disconnected, and now
+        // continues.
         forget_connection(p);
         return close_call(p);
     }
     p.of_out.stop(p.out);
     on_peer_joined(p, p.hello);
-    // Serves the bytes that it has sent since it was open on its side.
+    // Processes the bytes that the other node has already sent, since it opened the connection on its side.
     if (!with_memory([&] { return process_input(p); })) end(p);
 }
 
-/// Sends bytes to a caller. Returns false if it is gone, or does not read.
+/// Sends bytes to a caller. Returns false if the caller has disconnected, or does not read.
 bool zeromq_transport::send_on_connection(connection_number to, std::string_view bytes) noexcept {
     std::array<char, connection_name_bytes> name{};
     std::memcpy(name.data() + 1, &to, sizeof to);

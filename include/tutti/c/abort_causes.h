@@ -22,5 +22,5 @@
     X(participant_veto, PARTICIPANT_VETO) /* a participant voted against the commit */ \
     X(allocation, ALLOCATION) /* memory for the transaction's own logs ran out */ \
     X(usage, USAGE) /* the library was misused */ \
-    X(hardware, HARDWARE) /* a hardware attempt restarted the whole block; most restart without that */
+    X(hardware, HARDWARE) /* a hardware attempt restarted the whole block; most hardware attempts do not */
 // clang-format on

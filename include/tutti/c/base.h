@@ -25,9 +25,9 @@
 
 TUTTI_C_BEGIN
 
-/// A running transaction: proof that a call happens inside one. A block creates the transaction and passes it to its
-/// body. Do not keep it beyond the body, nor use it in another thread. In C++ it is a `tutti::tx`: see `tutti::from_c`
-/// in tutti/c/interop.hpp.
+/// The handle of a running transaction. A function that takes this handle can only be called inside a transaction. A
+/// block creates the transaction and passes the handle to its body. Do not use the handle after the body has returned,
+/// nor in another thread. In C++ the transaction is a `tutti::tx`: see `tutti::from_c` in tutti/c/interop.hpp.
 typedef struct tutti_tx tutti_tx;
 
 /// The body of a block. `argument` is the caller's argument.
@@ -42,8 +42,8 @@ enum tutti_result {
     TUTTI_DEADLINE_MISSED,  ///< the block could not meet its deadline and refuses to be late; it had no effect
 };
 
-/// Returns a text about the latest TUTTI_ERROR_USE or TUTTI_ERROR_MEMORY on this thread, and what to do instead. The
-/// text is empty before the first error, and stays until the thread's next error.
+/// Returns a text that describes the latest TUTTI_ERROR_USE or TUTTI_ERROR_MEMORY on this thread, and says what to do
+/// instead. The text is empty before the first error, and stays until the thread's next error.
 TUTTI_API const char* tutti_last_error(void);
 
 /// Returns the name of a result in a few words. Never returns null.

@@ -6,14 +6,14 @@
 ///
 /// - Access shared memory only through the calls that take the transaction.
 /// - A restart leaves the body with a jump out of such a call. The resources of the body at that moment (memory from
-///   plain malloc, an open file, a lock) are not released. Use `tutti_malloc` and `tutti_on_abort`, or release them
-///   after the block.
-/// - Ordinary memory that the body has written through `argument` keeps its contents. So a body must not rely on the
-///   values that an earlier attempt found there.
+///   plain malloc, an open file, a lock) are not released. Use `tutti_malloc` and `tutti_on_abort`, or release such
+///   resources after the block.
+/// - Ordinary memory that the body has written through `argument` keeps its contents after a restart. So a body must
+///   not expect the values that an earlier attempt found there.
 ///
 /// You can mix these calls with C++. A jump must not skip C++ frames with destructors. Between a C block and a call
-/// that may restart it, C++ code may have such locals only inside a `tutti::atomically` of its own. C code that C++
-/// blocks call must have unwind tables; compilers for x86-64 and AArch64 emit them by default.
+/// that may restart it, C++ code may have locals with destructors only inside a `tutti::atomically` of its own. C code
+/// that C++ blocks call must have unwind tables; compilers for x86-64 and AArch64 emit them by default.
 #pragma once
 
 #include "tutti/c/base.h"
@@ -28,7 +28,7 @@ enum tutti_mode {
     TUTTI_IRREVOCABLE,  ///< other transactions cannot abort it; one such transaction at a time
 };
 
-/// The rule for direct access to plain memory after a commit has made it private.
+/// Whether code may access plain memory directly after a commit has made the memory private.
 enum tutti_privatization {
     TUTTI_PRIVATIZATION_SAFE,    ///< yes: the commit waits for transactions that could still see the memory
     TUTTI_PRIVATIZATION_WAIVED,  ///< no: the block privatizes nothing, or the caller waits in its own way
@@ -40,8 +40,8 @@ enum tutti_nesting {
     TUTTI_NESTING_FLAT,    ///< the block is part of its parent: an abort of the block aborts the parent
 };
 
-/// The fate of a block whose deadline cannot be met: it has passed, or is nearer than the block's usual duration. The
-/// library checks this before every attempt.
+/// The fate of a block whose deadline cannot be met, because it has passed or is nearer than the block's usual
+/// duration. The library checks this before every attempt.
 enum tutti_missed_deadline {
     TUTTI_RUN_ANYWAY,       ///< the block runs, and reads visibly after a roll-back
     TUTTI_RUN_IRREVOCABLE,  ///< the block runs irrevocably, to be late by as little as possible
@@ -80,24 +80,25 @@ typedef struct tutti_options {
     int privatization;
     /// A tutti_nesting, used only if the block runs inside another one.
     int nesting;
-    /// Nanoseconds from the call until the outermost block should have committed. 0: no deadline. An attempt is
-    /// stricter the nearer the deadline is, measured in usual durations of the block.
+    /// Nanoseconds from the call until the outermost block should have committed. 0: no deadline. The nearer the
+    /// deadline is, measured in usual durations of the block, the stricter an attempt is.
     uint64_t deadline;
-    /// The deadline as a point in time of CLOCK_MONOTONIC, in nanoseconds. It also counts the time before the call. Set
-    /// only one of the two.
+    /// The deadline as a point in time of CLOCK_MONOTONIC, in nanoseconds. Time that passes before the call counts,
+    /// too. Set only one of `deadline` and `deadline_at`.
     uint64_t deadline_at;
     /// The share of executions that should be in time, between 0 and 1. The library expects the block to take this
-    /// percentile of its past durations. 0: 0.99. A value out of range is an error of use, also for the members below.
+    /// percentile of its past durations. 0: 0.99. A value out of range is an error of use; this is also true of the
+    /// members below.
     double qos;
     /// A tutti_missed_deadline.
     int when_missed;
-    /// Size of the sample of past durations in each mode, up to 4096. The site's first block with a deadline sets it.
-    /// 0: 128.
+    /// Size of the sample of past durations in each mode, up to 4096. The site's first block with a deadline sets the
+    /// size. 0: 128.
     unsigned deadline_samples;
-    /// Distances from the deadline, in expected durations, from which on attempts read visibly or are irrevocable. 0: 6
-    /// and 4, and Tutti also measures whether the stricter modes help. Other factors apply without measurement. The
-    /// second factor is at least 1 and at most the first. If both are 1, attempts become stricter only when the
-    /// deadline can no longer be met.
+    /// The distances from the deadline, in expected durations, at which attempts begin to read visibly and to be
+    /// irrevocable. 0: the distances are 6 and 4, and Tutti also measures whether the stricter modes help. Other
+    /// factors apply without measurement. The second factor is at least 1 and at most the first. If both are 1,
+    /// attempts become stricter only when the deadline can no longer be met.
     double visible_factor;
     double irrevocable_factor;
     /// The place for the outcome, or null.
@@ -149,10 +150,12 @@ typedef struct tutti_site {
 ///         TUTTI_DEADLINE_MISSED; TUTTI_ERROR_USE or TUTTI_ERROR_MEMORY, with a text in `tutti_last_error`
 TUTTI_API int tutti_atomically(const tutti_options* how, tutti_body* body, void* argument);
 
-/// Runs a block with the caller's place in the source. The function without a place is for callers without macros.
+/// Runs a block with the caller's place in the source. Callers that cannot use macros call the function
+/// `tutti_atomically`, which records no place.
 TUTTI_API int tutti_atomically_at(tutti_site* site, const tutti_options* how, tutti_body* body, void* argument);
 
-/// Replaces a call in the source by a block with its own place. `(tutti_atomically)(...)` is the plain function.
+/// Replaces a call of `tutti_atomically` by a call of `tutti_atomically_at` with the place of the call.
+/// `(tutti_atomically)(...)` calls the plain function.
 #define tutti_atomically(how, body, argument)                                 \
     (__extension__({                                                          \
         static tutti_site tutti_here_ = {NULL, __FILE__, __func__, __LINE__}; \

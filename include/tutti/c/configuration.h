@@ -6,8 +6,9 @@
 
 TUTTI_C_BEGIN
 
-/// Chooses the algorithm for the whole process, before its first transaction. Without this call, the environment
-/// variable TUTTI_ALGORITHM decides. Without this variable, the default applies.
+/// Chooses the algorithm for the whole process, before its first transaction. If the program does not call this
+/// function, the environment variable TUTTI_ALGORITHM names the algorithm. If this variable is not set, the default
+/// applies.
 /// @return 0; TUTTI_ERROR_USE for an unknown name (`tutti_last_error` lists the valid ones), or once a transaction has
 ///         begun
 TUTTI_API int tutti_use_algorithm(const char* name);
@@ -23,8 +24,8 @@ TUTTI_API const char* tutti_algorithm_name(size_t index);
 TUTTI_API const char* tutti_algorithm_summary(size_t index);
 
 /// Chooses the policy of the process for all blocks whose options name no policy, from their next attempt on. You can
-/// call this function at any time. Without this call, the environment variable TUTTI_POLICY decides. Without this
-/// variable, the default, `patient`, applies.
+/// call this function at any time. If the program does not call this function, the environment variable TUTTI_POLICY
+/// names the policy. If this variable is not set, the policy is `patient`.
 /// @return 0, or TUTTI_ERROR_USE for an unknown name (`tutti_last_error` lists the valid ones)
 TUTTI_API int tutti_use_policy(const char* name);
 

@@ -15,9 +15,9 @@ TUTTI_C_BEGIN
 /// transactionally, and may register further handlers, which also run. The handler may end the transaction:
 /// `tutti_cancel`, `tutti_restart`, `tutti_retry`.
 TUTTI_API void tutti_before_commit(tutti_tx* tx, tutti_body* handler, void* argument);
-/// Registers a handler that runs when the decision to commit is made and ownership is still held. So effects happen in
-/// the order of the data on which they depend. The handler must not touch any transaction; a block that it starts
-/// returns TUTTI_ERROR_USE.
+/// Registers a handler that runs when the decision to commit is made and ownership is still held. So the effects of
+/// handlers happen in the same order as the commits of the data on which they depend. The handler must not touch any
+/// transaction; a block that it starts returns TUTTI_ERROR_USE.
 TUTTI_API void tutti_at_commit(tutti_tx* tx, void (*handler)(void* argument), void* argument);
 /// Registers a handler that runs after the commit, when the transaction holds nothing any more. The handler may do
 /// anything except touch this transaction.
@@ -26,7 +26,7 @@ TUTTI_API void tutti_on_commit(tutti_tx* tx, void (*handler)(void* argument), vo
 /// then.
 TUTTI_API void tutti_on_abort(tutti_tx* tx, void (*handler)(tutti_abort_cause cause, void* argument), void* argument);
 
-/// A participant's answer to the question whether the transaction may commit.
+/// A participant's vote on the commit of the transaction.
 typedef enum tutti_vote {
     TUTTI_VOTE_COMMIT,   ///< yes; the participant cannot refuse from now on
     TUTTI_VOTE_RESTART,  ///< no: roll back and run again
@@ -44,8 +44,8 @@ typedef struct tutti_participant {
     void (*abort)(void* argument);
 } tutti_participant;
 
-/// Makes the commit of this attempt depend on a participant. Participants are asked in the order in which they joined.
-/// The structure is copied. `*argument` must outlive the attempt.
+/// Makes the commit of this attempt depend on a participant. Participants vote in the order in which they joined. The
+/// call copies `*participant`. `*argument` must outlive the attempt.
 TUTTI_API void tutti_join(tutti_tx* tx, const tutti_participant* participant, void* argument);
 
 TUTTI_C_END

@@ -1,9 +1,9 @@
 /// @file
 /// Plain memory in transactions: fields of ordinary structures, and ranges of bytes.
 ///
-/// While transactions can reach a piece of memory, access it only through these calls. You may use memory that a
-/// transaction has made private directly once its block has returned, unless the block waived privatization. You may
-/// write memory that no other thread can reach yet directly, before you publish it.
+/// While transactions can reach a piece of memory, access it only through these calls. If a transaction makes memory
+/// private, you may access that memory directly once its block has returned, unless the block waived privatization. You
+/// may also write memory directly before you publish it, while no other thread can reach it.
 ///
 /// The typed calls take addresses that are aligned to the type's size. Any other address is an error of use.
 #pragma once
@@ -26,7 +26,7 @@ TUTTI_API double tutti_load_double(tutti_tx* tx, const double* from);
 TUTTI_API void* tutti_load_ptr(tutti_tx* tx, const void* from);
 
 /// These functions write a value, which other transactions see once this transaction has committed. They are an error
-/// of use in a read-only block. Cost: one call. The default algorithm also writes an entry to the write log, and takes
+/// of use in a read-only block. Cost: one call. The default algorithm also writes an entry to the write log, and locks
 /// the record at the first store to a stripe of 32 bytes.
 TUTTI_API void tutti_store_u8(tutti_tx* tx, uint8_t* to, uint8_t value);
 TUTTI_API void tutti_store_u16(tutti_tx* tx, uint16_t* to, uint16_t value);

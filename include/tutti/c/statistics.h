@@ -9,7 +9,7 @@
 
 TUTTI_C_BEGIN
 
-/// Another block that caused aborts of this one, as far as that is known.
+/// Another block that caused aborts of this one, as far as the library knows.
 typedef struct tutti_conflicting_site_statistics {
     uint32_t site;  ///< the other block's tutti_site_statistics::id
     tutti_abort_cause cause;
@@ -45,8 +45,8 @@ typedef struct tutti_site_statistics {
     /// Durations of committed attempts, sampled. Entry i counts those from 2^i up to 2^(i+1) nanoseconds.
     const uint64_t* durations;
     size_t duration_classes;
-    /// Partial roll-backs. A conflict took the attempt back to a nested block or a checkpoint, from which the attempt
-    /// continued. Partial roll-backs are not aborts.
+    /// The number of partial roll-backs. In each, a conflict took the attempt back to a nested block or a checkpoint,
+    /// from which the attempt continued. Partial roll-backs are not aborts.
     uint64_t partial_rollbacks;
     /// Commits of blocks with a deadline. `deadlines_met` counts commits in time, and `deadlines_missed` late ones,
     /// indexed by the tutti_mode of the commit. `deadlines_refused` counts results of TUTTI_DEADLINE_MISSED.
@@ -66,7 +66,8 @@ typedef struct tutti_site_statistics {
 
 /// Starts or stops counting. Counting is off at start, unless the environment variable TUTTI_STATISTICS lists `on`,
 /// `report` or `signal`, separated by commas. `report` also prints the table to standard error when the process exits.
-/// `signal` also prints it on request, and when a signal ends the process. Counting costs nothing while it is off.
+/// `signal` also prints the table on request, and when a signal ends the process. Counting costs nothing while it is
+/// off.
 /// @return 0, or an error
 TUTTI_API int tutti_enable_statistics(bool on);
 

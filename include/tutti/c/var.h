@@ -3,7 +3,7 @@
 ///
 /// Variables are strongly atomic: a load or store outside a transaction behaves as a transaction of one access. A
 /// variable must outlive every transaction that can reach it. Allocate and free objects that hold variables by
-/// `tutti_malloc` and `tutti_free`, which ensure that. Never copy or move a variable.
+/// `tutti_malloc` and `tutti_free`, which ensure this lifetime. Never copy or move a variable.
 #pragma once
 
 #include <string.h>
@@ -18,7 +18,7 @@ typedef struct tutti_var {
     uint64_t orec_;
 } __attribute__((aligned(16))) tutti_var;
 
-/// Initializes a variable, also a static one, to an integer, or to a pointer, written as `(uintptr_t)p`. Use
+/// Initializes a variable, which may be static, to an integer or to a pointer, written as `(uintptr_t)p`. Use
 /// `tutti_var_init_double` for a double other than 0.
 #define TUTTI_VAR_INIT(initial) {(uint64_t)(initial), 0}
 
@@ -36,12 +36,11 @@ TUTTI_API void tutti_set(tutti_tx* tx, tutti_var* var, uint64_t value);
 /// Reads a variable atomically. If this thread runs a transaction, the read is part of it.
 TUTTI_API uint64_t tutti_var_load(const tutti_var* var);
 /// Writes a variable atomically. If this thread runs a transaction, the write is part of it. The write can fail if
-/// there is no memory for the thread's first transaction, or in an at_commit handler. If there is no block to report
-/// to, the program then aborts with a message.
+/// there is no memory for the thread's first transaction, or in an at_commit handler. If no block can return the error,
+/// the program aborts with a message.
 TUTTI_API void tutti_var_store(tutti_var* var, uint64_t value);
 
-// ---- The same functions for other types of eight bytes, whose bits pass unchanged.
-// ------------------------------------
+// ---- The same functions for other types of eight bytes. The bits of the value stay unchanged. ----
 
 static inline uint64_t tutti_word_of_double(double value) {
     uint64_t word;

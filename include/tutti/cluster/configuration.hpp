@@ -4,7 +4,7 @@
 ///     tutti::cluster::node here{tutti::cluster::configuration::from_file("/etc/tutti/nodes.toml")};
 ///
 /// docs/cluster-operations.md, "The configuration file", lists the keys and the variables. A variable overrides the
-/// file. A value that the program sets afterwards overrides both.
+/// file, and a value that the program sets afterwards overrides both.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@
 
 namespace tutti::cluster {
 
-/// An invalid or missing configuration entry. The message names the file and the line, or the variable. It also gives
-/// the reason and a correct entry.
+/// An invalid or missing configuration entry. The message names the file and the line, or the variable. The message
+/// also gives the reason and an example of a correct entry.
 class TUTTI_EXPORT configuration_error : public connection_error {
 public:
     using connection_error::connection_error;

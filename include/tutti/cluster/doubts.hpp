@@ -1,6 +1,6 @@
 /// @file
 /// Transactions in doubt: commits of a lost node whose outcome no remaining node knows. An operator lists and resolves
-/// them with these functions.
+/// such transactions with these functions.
 ///
 ///     for (const auto& answer : tutti::cluster::query_doubts({.addresses = {"127.0.0.1:7001", "127.0.0.1:7002"}}))
 ///         for (const auto& d : answer.doubts) std::cout << d.transaction.text() << '\n';
@@ -48,8 +48,8 @@ enum class doubt_state : std::uint8_t {
 struct doubt {
     transaction_id transaction{};
     doubt_state state{};
-    bool by_hand = false;                       ///< an operator has resolved it, not another participant
-    std::uint64_t for_ms = 0;                   ///< milliseconds since the loss of the node that ran it
+    bool by_hand = false;                       ///< an operator has resolved the transaction, not another participant
+    std::uint64_t for_ms = 0;                   ///< milliseconds since the loss of the node that ran the transaction
     std::uint64_t version = 0;                  ///< version of the commit, if `state` is committed
     std::vector<std::uint16_t> participants{};  ///< the other nodes that took part and are connected
     std::vector<std::uint16_t> silent{};        ///< those of `participants` that have not replied yet
@@ -100,9 +100,9 @@ struct resolve_reply {
     }
 };
 
-/// Tells one node to resolve a transaction that is in doubt there. At all participants that are connected to this node,
-/// either all writes of the transaction take effect or none. You may repeat the call: the first decision stays. Throws
-/// connection_error if an address is malformed, and std::out_of_range if there is no such node.
+/// Tells one node to resolve a transaction that is in doubt there. Either all writes of the transaction take effect at
+/// all participants that are connected to this node, or none do. You may repeat the call: the first decision stays.
+/// Throws connection_error if an address is malformed, and std::out_of_range if there is no such node.
 [[nodiscard]] TUTTI_EXPORT resolve_reply resolve_doubt(const observer_options& options, std::uint16_t node,
                                                              const transaction_id& which, bool commits);
 

@@ -3,7 +3,7 @@
 ///
 ///     tutti::cluster::node here{tutti::cluster::engine_options{.address = "etcd://127.0.0.1:2379"}};
 ///
-/// All other code stays the same: `ref<T>`, `atomically`, local variables beside objects.
+/// All other code stays the same: `ref<T>`, `atomically`, and local variables in the same blocks as objects.
 #pragma once
 
 #include <chrono>
@@ -31,15 +31,15 @@ struct engine_options {
     std::string prefix = "tutti";
     /// The maximum wait for the engine. After this time, the block treats the engine as lost.
     std::chrono::milliseconds request_timeout{5000};
-    /// How long an irrevocable block may keep its objects locked. The block normally holds every object that it has
-    /// opened until it ends. If its program is killed, other writers wait for this long. A block that takes longer
-    /// while others wait loses its objects (node_lost).
+    /// How long an irrevocable block may keep its objects locked. Normally the block keeps every object that it has
+    /// opened locked until the block ends. If the program of the block is killed, other writers wait for this long. If
+    /// an irrevocable block takes longer while other writers wait, it loses its objects (node_lost).
     std::chrono::milliseconds lease{10000};
     /// Sends concurrent commits and first reads of several threads in one request, if the engine supports this: groups,
     /// etcd.
     bool batch = true;
     /// If not 0, the node keeps copies of the objects that it reads, up to 64 MiB. A block that writes no object may
-    /// then see an older state of the objects. That state was current at most this long before the block began. The
+    /// then see an older state of the objects, but one that was current at most this long before the block began. The
     /// state always contains everything that this process has committed or seen. Blocks that write objects stay
     /// strictly serializable, and restart if they have read an old value. Throws connection_error if the engine does
     /// not report its commits in order.

@@ -34,8 +34,8 @@ private:
 
 /// The node was asked to commit, and was then lost. If the node was the only other participant, either all or none of
 /// the block's effects on its objects took place. The remaining nodes cannot tell which. If there were several other
-/// participants, no connected participant has refused. Then either all participants commit the block or none does.
-/// Objects of this node, and variables, keep their values.
+/// participants, none of those that are still connected has rejected the commit: either all participants commit the
+/// block or none does. Objects of this node, and variables, keep their values.
 class TUTTI_EXPORT outcome_unknown : public node_lost {
 public:
     outcome_unknown(const std::string& what, unsigned node) : node_lost{what, node, false} {}

@@ -19,21 +19,22 @@
 
 namespace tutti::cluster::detail {
 
-/// An entry of a fast-path attempt: the object that the attempt has opened there, if any, and the slot that receives
-/// the value.
+/// An entry of a fast-path attempt: an object that the attempt has opened, or null, and the slot that receives the
+/// object's value.
 struct fast_path_object {
     object_id id;
     seqlock_object_base* source = nullptr;
     std::uint64_t word = 0;     ///< the seqlock object's lock word when the object was read
     std::uint64_t version = 0;  ///< the object's version when it was read
     bool written = false;
-    // The rest belongs to the entry, whatever object is open there.
+    // The members below belong to the entry itself. They do not depend on the object that is open in it.
     slot* into = nullptr;
     const std::type_info* type = nullptr;  ///< type of the slot's holder; null: no holder, or the entry is the sentinel
     typed_bytes to{};                      ///< the value in this holder
 };
 
-/// A fast-path attempt and its entries, which it uses in order. Not thread-safe: it belongs to its context.
+/// A fast-path attempt and its entries. The attempt uses the entries in order. Not thread-safe: the attempt belongs to
+/// its context.
 class fast_path_attempt {
 public:
     static constexpr std::size_t max_objects = 16;
@@ -46,7 +47,8 @@ public:
     [[nodiscard]] TUTTI_ALWAYS_INLINE static fast_path_attempt* of(const tx& t) noexcept {
         return static_cast<fast_path_attempt*>(tutti::detail::access::companion_data(t));
     }
-    /// Begins in block `in`, and not in blocks nested in it. The attempt sees only versions up to `time`.
+    /// Begins the attempt of block `in`. Blocks that are nested in `in` do not belong to this attempt. The attempt sees
+    /// only versions up to `time`.
     void begin(const tutti::detail::frame& in, std::uint64_t time) noexcept {
         block_ = &in;
         time_ = time;
@@ -58,9 +60,9 @@ public:
     void end() noexcept { block_ = nullptr; }
     [[nodiscard]] bool is_running() const noexcept { return block_ != nullptr; }
 
-    /// Opens the object and sets `it` to its value. Returns false if the object may be open already, or if `try_read`
-    /// fails. Also returns false if the next entry has no holder for a T, or if the attempt must leave the fast path.
-    /// O(bytes).
+    /// Opens the object and sets `it` to the object's value. Returns false if the object may be open already, or if
+    /// `try_read` fails. Also returns false if the next entry has no holder for a T, or if the attempt must leave the
+    /// fast path. O(bytes).
     template <class T, bool Writes>
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool open(const tx& t, const node_impl& n, const object_id& id,
                                                 const location_hint& found, T*& it) noexcept {
@@ -139,7 +141,8 @@ private:
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool open_next(const object_id& id, seqlock_object_base& at, std::uint64_t bit,
                                                      T*& it) noexcept {
         fast_path_object& o = *next_;
-        // Another shared library may have a different type_info for the same type. Its objects never match here.
+        // Another shared library may have a different type_info for the same type. Objects of that library never match
+        // here.
         if (o.type != &typeid(holder_of<T>) || !at.try_read<sizeof(T)>(id, time_, o.to, o.word, o.version)) [[unlikely]]
             return false;
         o.id = id;
@@ -155,8 +158,8 @@ private:
     const node_impl* const node_;
     const tutti::detail::frame* block_ = nullptr;  // null: no fast-path attempt runs
     std::uint64_t time_ = 0;
-    // One bit for each open object. Several objects may share a bit. The bit is computed from the seqlock object. If
-    // the same object gets another seqlock object, its version there is larger than time_ (FST4).
+    // One bit for each open object. Several objects may share a bit. The bit is computed from the seqlock object. If an
+    // open object gets another seqlock object, its version is then larger than time_ (FST4).
     std::uint64_t bits_ = 0;
     fast_path_object* next_ = nullptr;
     bool writes_ = false;

@@ -15,8 +15,8 @@
 
 namespace tutti::cluster::detail {
 
-/// A value that converts to the type of any field of T. The conversion is never called. It is defined because Clang
-/// requires a definition if T is a local type.
+/// A value that converts to the type of any field of T. The conversion is never called. The conversion is defined only
+/// because Clang requires a definition if T is a local type.
 template <class T>
 struct any_field {
     template <class U>
@@ -26,8 +26,8 @@ struct any_field {
     }
 };
 
-/// Returns true if T can be initialized from this many values. The values of `inner` initialize one field, in braces of
-/// their own.
+/// Returns true if T can be initialized from this many values. One field gets an initializer list of its own, with the
+/// values of `inner`.
 template <class T, std::size_t... before, std::size_t... inner, std::size_t... after>
 [[nodiscard]] consteval bool is_initializable_from(std::index_sequence<before...>, std::index_sequence<inner...>,
                                                    std::index_sequence<after...>) noexcept {
@@ -40,7 +40,7 @@ inline constexpr bool is_initializable = is_initializable_from<T>(
     std::make_index_sequence<before>{}, std::make_index_sequence<inner>{}, std::make_index_sequence<after>{});
 
 inline constexpr std::size_t max_fields = 24;
-/// The limit for values. An array counts once for each of its elements.
+/// The largest number of initializers that is tried. Each element of an array counts as one initializer.
 inline constexpr std::size_t max_values = 64;
 
 /// Returns the largest number of values from which T can be initialized. Fewer values would also work, because omitted

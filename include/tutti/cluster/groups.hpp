@@ -22,7 +22,7 @@ struct groups_status {
         std::uint64_t number = 0;
         std::string addresses;  ///< addresses, separated by commas; empty: programs have to name them
         std::size_t slots = 0;  ///< number of slots (parts of all objects) that the group has
-        bool has_left = false;  ///< the group has no slots any more, and programs do not ask it
+        bool has_left = false;  ///< the group has no slots left, and programs send it no requests
     };
     std::vector<group> groups;
     std::size_t slots = 0;    ///< number of all slots
@@ -37,16 +37,17 @@ struct rebalance_request {
     std::vector<std::string> remove;  ///< groups that give away all their objects; you can stop them afterwards
 };
 
-/// Asks the groups of `where`. Of the other options, only prefix, request_timeout and TLS are used.
+/// Requests the status of the groups that `where` names. Of the other options, only prefix, request_timeout and TLS are
+/// used.
 /// @throws connection_error  if a group does not answer, or the groups do not keep this prefix
 [[nodiscard]] TUTTI_EXPORT groups_status query_groups(const engine_options& where);
 
-/// Moves slots until every remaining group has about as many as any other. A leaving group gives away all its slots.
-/// Programs may run meanwhile. If a call is killed, the next call continues its work. Calls `tell` after each step.
-/// `tell` may throw: then the call ends, and all objects are kept. O(objects that move), and for each step one scan of
-/// the keys of the group that gives.
-/// @throws connection_error  if a group does not answer, or another call moves objects at the same time: then call
-/// again
+/// Moves slots until all remaining groups have about equally many of them. A group that is removed gives away all its
+/// slots. Programs may run meanwhile. If a call is killed, the next call continues its work. Calls `tell` after each
+/// step. If `tell` throws, the call ends, and no object is lost. O(objects that move), and for each step one scan of
+/// the keys of the group that gives the slot away.
+/// @throws connection_error  if a group does not answer, or if another call moves objects at the same time. In the
+/// latter case, call the function again
 TUTTI_EXPORT groups_status rebalance(const engine_options& where, const rebalance_request& what,
                                             const std::function<void(const groups_status&)>& tell = {});
 
@@ -63,19 +64,19 @@ struct exported_object {
     std::string value;          ///< bytes that the serializer of its type wrote
 };
 
-// These three functions work on the objects of a prefix in one group, and refuse several groups, because several groups
-// keep no common state. Programs may run meanwhile. Each function holds all values in memory. O(n) for n objects.
+// These three functions work on the objects of a prefix in one group. They reject a request for several groups, because
+// such groups have no common state. Programs may run meanwhile. Each function holds all values in memory. O(n) for n
+// objects.
 
-/// Writes the objects to a file with a checksum. The objects have a state that was current at some time between call
-/// and return.
+/// Writes the objects to a file with a checksum. The written state was current at some time between call and return.
 /// @throws connection_error  if the group does not answer, or the file cannot be written; then the file is unchanged
 TUTTI_EXPORT objects_status save_objects(const engine_options& where, const std::string& file);
 /// Restores the objects of the file, with their versions, into a group that has no objects of the prefix.
 /// @throws connection_error  if the group has objects or the file is damaged; then nothing has changed. Also throws if
-/// the group does not answer; then the group has some of the objects, and you have to begin a new group.
+/// the group does not answer; then the group may have some of the objects, so you have to start with a new group.
 TUTTI_EXPORT objects_status restore_objects(const engine_options& where, const std::string& file);
-/// Calls `tell` with each object, by ascending id. The objects have a state that was current at some time between call
-/// and return.
+/// Calls `tell` with each object, by ascending id. The state of these objects was current at some time between call and
+/// return.
 /// @throws connection_error  if the group does not answer
 TUTTI_EXPORT objects_status export_objects(const engine_options& where,
                                                   const std::function<void(const exported_object&)>& tell);

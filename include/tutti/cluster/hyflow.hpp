@@ -58,14 +58,14 @@ using namespace tutti::cluster::hyflow;
 #define HYFLOW_PUBLISH_OBJECT(OBJ) __context__->addToPublish(OBJ)
 #define HYFLOW_DELETE_OBJECT(OBJ) __context__->addToDelete(OBJ)
 
-/// Enables checkpoints. Must be the first statement of the block. From here on, the block may use objects by these
-/// macros only. A checkpoint does not record a `tutti::var`, nor objects that are reached by a `ref`.
+/// Enables checkpoints. Must be the first statement of the block. After it, the block may use objects only by these
+/// macros. A checkpoint does not record a `tutti::var`, nor objects that are reached by a `ref`.
 #define HYFLOW_CHECKPOINT_INIT __context__->checkpoint_init()
-/// Sets a checkpoint. A conflict may be about an object that the block uses for the first time after this line. The
-/// block then goes back to this line only: see detail::checkpoints. The block's own variables end here. Declare
-/// longer-lived variables before HYFLOW_ATOMIC_START. Use the macro in the block itself, also in its loops and
-/// branches. Do not use it in a function that the block calls, nor in a `switch`. (The technique leaves a function and
-/// enters it again at a label of a switch: Duff, 1983; Dunkels et al., "Protothreads", SenSys 2006.)
+/// Sets a checkpoint. After a conflict over an object that the block first used below this line, the block continues at
+/// this line: see detail::checkpoints. The lifetime of the block's own variables ends here. Declare longer-lived
+/// variables before HYFLOW_ATOMIC_START. Use the macro in the block itself, also in its loops and branches. Do not use
+/// it in a function that the block calls, nor in a `switch`. (The technique leaves a function and enters it again at a
+/// label of a switch: Duff, 1983; Dunkels et al., "Protothreads", SenSys 2006.)
 #define HYFLOW_CHECKPOINT_HERE                  \
     do {                                        \
         __context__->checkpoint_here(__LINE__); \

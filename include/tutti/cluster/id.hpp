@@ -25,7 +25,8 @@ struct object_id {
     constexpr object_id() noexcept = default;
     constexpr object_id(std::uint64_t high_half, std::uint64_t low_half) noexcept : high{high_half}, low{low_half} {}
     constexpr explicit(false) object_id(std::string_view text) noexcept {
-        // The prime is 2^88 + 2^8 + 0x3b. So the product modulo 2^128 is the sum of a shift and a small product.
+        // The prime is 2^88 + 2^8 + 0x3b. So a product with this prime, modulo 2^128, is the sum of a shift and of a
+        // product with a small number.
         std::uint64_t h = 0x6c62272e07bb0142u, l = 0x62b821756295c58du;
         for (const char c : text) {
             l ^= static_cast<unsigned char>(c);
@@ -56,7 +57,7 @@ struct object_id_hash {
 
 namespace detail {
 
-/// The name by which a reference knows its object: the id, and the beginning of the text from which the id was made.
+/// The name that a reference has of its object: the id, and the beginning of the text from which the id was made.
 /// Messages show this text.
 class name {
 public:
@@ -71,7 +72,7 @@ public:
     [[nodiscard]] const object_id& id() const noexcept { return id_; }
     /// Empty if the id was not made from a text.
     [[nodiscard]] std::string_view text() const noexcept { return {text_.data(), size_}; }
-    /// True if the text was longer.
+    /// True if the text was longer than the kept beginning.
     [[nodiscard]] bool is_cut() const noexcept { return cut_; }
 
 private:

@@ -24,10 +24,10 @@
 namespace tutti::cluster {
 
 struct member_options {
-    std::string data_dir;  ///< the folder of this member alone; created if missing
+    std::string data_dir;  ///< the folder of this member, used by no other; created if missing
     /// The address on which the member listens: `host:port`. The host is a name, an IPv4 address, or an IPv6 address in
-    /// brackets. Empty: the address of the member's last start. Others reach the member by this address if `advertise`
-    /// is not set.
+    /// brackets. Empty: the address of the member's last start. Programs and other members connect to this address if
+    /// `advertise` is not set.
     std::string address;
     bool new_group = false;         ///< begins a new group; has no effect if the folder already belongs to a group
     std::vector<std::string> join;  ///< addresses of members of the group that this new member joins
@@ -38,8 +38,9 @@ struct member_options {
     /// connection.
     tls_options tls{};
     std::string group_name = "tutti";  ///< the group name in certificates; the same for all members and programs
-    /// The address by which others reach this member, if it differs from `address`: a machine's name, or a container's
-    /// outer address. With TLS, `address` may then be 0.0.0.0 or [::]. Empty: the value of the member's last start.
+    /// The address to which programs and other members connect, if it differs from `address`: a machine's name, or a
+    /// container's outer address. With TLS, `address` may then be 0.0.0.0 or [::]. Empty: the value of the member's
+    /// last start.
     std::string advertise{};
     /// The loopback address `host:port` on which Prometheus can read /metrics. Port 0: the system chooses a port.
     /// Empty: the member serves no metrics.
@@ -86,7 +87,7 @@ private:
     std::unique_ptr<impl> impl_;
 };
 
-/// A member as the group knows it, and the member's own report.
+/// What the group has recorded about a member, and what the member itself reports.
 struct member_status {
     std::uint64_t id = 0;
     std::string address;
@@ -97,8 +98,8 @@ struct member_status {
     std::uint64_t version = 0;  ///< version of the last commit that the member has applied
     std::uint64_t objects = 0, bytes = 0;
     std::uint64_t connections = 0;           ///< number of programs that are connected to the member
-    std::uint64_t connections_rejected = 0;  ///< number of connections that the member has refused since its start
-    std::uint64_t prepared = 0;  ///< number of transactions over several groups that wait here for their decision
+    std::uint64_t connections_rejected = 0;  ///< number of connections that the member has rejected since its start
+    std::uint64_t prepared = 0;  ///< number of prepared transactions over several groups that await their decision
 };
 
 struct group_status {
@@ -108,8 +109,8 @@ struct group_status {
     std::vector<member_status> members;
 };
 
-/// Asks one of `addresses` for the members, and each member for its status. Waits at most `timeout` for each answer.
-/// With TLS, accepts the certificate of a program or of a member.
+/// Requests the list of members from one of `addresses`, and the status from each member. Waits at most `timeout` for
+/// each answer. With TLS, accepts the certificate of a program or of a member.
 /// @throws member_error  if the addresses or the files are invalid
 [[nodiscard]] TUTTI_EXPORT group_status query_group(const std::vector<std::string>& addresses,
                                                           std::chrono::milliseconds timeout,
@@ -122,21 +123,22 @@ TUTTI_EXPORT void remove_member(const std::vector<std::string>& addresses, std::
                                        std::chrono::milliseconds timeout, const tls_options& tls = {},
                                        const std::string& group_name = "tutti");
 
-/// Makes the member of a folder the only member of a new group, with the objects in its log. Use this function if a
-/// group has lost its majority for good. The member must not be running. All writes that only the lost members have
-/// acknowledged are lost, so choose the member with the longest log. Do not start members of the old group again.
-/// Restart all programs. Of `how`, only `data_dir` and TLS are used.
+/// Makes the member of a folder the only member of a new group. The new group has the objects in the member's log. Use
+/// this function if a group has lost its majority permanently. The member must not be running. All writes that only the
+/// lost members have acknowledged are lost, so choose the member with the longest log. Do not start members of the old
+/// group again. Restart all programs. Of `how`, only `data_dir` and TLS are used.
 /// @throws member_error
 TUTTI_EXPORT void force_new_group(const member_options& how);
 
-/// A member's old address and its new one.
+/// A member's old address and its new address.
 struct moved_address {
     std::string from, to;
 };
 
 /// Changes the addresses that a member's folder contains: the member's own and those of other members. The member must
 /// not be running. If all members have moved at once, apply all changes to each folder. Otherwise change only the
-/// folder of the member that has moved. This member tells the other members when it connects to them. O(members).
+/// folder of the member that has moved. This member reports its new address to the other members when it connects to
+/// them. O(members).
 /// @throws member_error  if an address is unknown or invalid; then nothing has changed
 TUTTI_EXPORT void readdress_member(const std::string& folder, const std::vector<moved_address>& all);
 
@@ -148,8 +150,8 @@ struct member_log {
     std::uint64_t snapshot_bytes = 0;   ///< size of the snapshot's file
     std::uint64_t first = 1, last = 0;  ///< first and last entry readable without a gap; last < first: none
     std::uint64_t bytes = 0;            ///< size of these entries
-    /// The last entry that the member has lost. The member does not vote until it has all lost entries again. 0: the
-    /// member has lost no entries.
+    /// The last log entry that the member has lost. The member does not vote until it has received all lost entries
+    /// again. 0: no entry is lost.
     std::uint64_t lost_upto = 0;
     std::vector<std::string> damage{};  ///< damaged parts, one line each; empty: a start reads everything
     std::vector<std::string> notes{};   ///< parts that a start cuts off or does not read, one line each
@@ -166,7 +168,7 @@ struct member_repair {
     bool awaits_lost_entries = false;  ///< the member does not vote until the leader has sent it the lost entries again
 };
 
-/// Replaces a damaged log by a log of all intact entries. The damaged log gets a new name beside the new one.
+/// Replaces a damaged log by a log of all intact entries. The damaged log is renamed, and stays in the folder.
 /// @throws member_error  as check_member_folder, and if a member could not continue from the remaining entries; then
 /// nothing has changed
 [[nodiscard]] TUTTI_EXPORT member_repair repair_member_folder(const std::string& folder);

@@ -27,7 +27,8 @@ enum class placement : std::uint8_t {
 };
 
 struct node_options {
-    std::string cluster = "tutti";  ///< name of the cluster; other names, or other lists of nodes, are refused
+    std::string cluster = "tutti";  ///< name of the cluster; nodes with another name, or another list of nodes, are
+                                    ///< rejected
     unsigned node_number = 0;       ///< index of this node in `addresses`
     /// The addresses of all nodes, in the same order at every node: `host:port` or `unix:/path`. For ZeroMQ, every
     /// address is `zmq:host:port`. Empty: a cluster of one process, without a socket. Addresses outside loopback
@@ -36,14 +37,14 @@ struct node_options {
     tls_options tls{};
     curve_options curve{};
     cluster::placement placement = placement::home;
-    /// The maximum silence. A block treats a node as lost if the node has not answered a question for this long. A node
-    /// is lost for good if it has sent nothing at all for this long. Every node sends at least eight messages in this
-    /// time.
+    /// The longest time that a node may be silent. A block treats a node as lost if a request to the node has been
+    /// unanswered for this long. A node is permanently lost if it has sent nothing at all for this long. Every node
+    /// sends at least eight messages in this time.
     std::chrono::milliseconds failure_timeout{5000};
     std::chrono::milliseconds connect_timeout{10000};  ///< all other nodes must be connected within this time
-    std::size_t max_message_bytes = 16u << 20;         ///< bytes; a node that announces more is disconnected
-    /// Size limit of this node's cache, in bytes. The cache holds copies of other nodes' objects that are read often
-    /// and written rarely. Blocks read these copies without a message. 0: no cache.
+    std::size_t max_message_bytes = 16u << 20;         ///< a node that announces a larger message is disconnected
+    /// Size limit of this node's cache, in bytes. The cache holds copies of objects that other nodes have, and that are
+    /// read often and written rarely. Blocks read these copies without a message. 0: no cache.
     std::size_t cache = 64u << 20;
     /// The loopback address `host:port` on which Prometheus can read this node's status at /metrics. Port 0: any free
     /// port. Empty: the node serves no metrics.
@@ -62,10 +63,10 @@ struct node_statistics {
     std::uint64_t round_trips = 0;  ///< number of times that a block waited for other nodes
     std::uint64_t messages_sent = 0;
     std::uint64_t bytes_sent = 0;
-    std::uint64_t system_calls = 0;      ///< to send messages; fewer than messages if several went together
-    std::uint64_t read_only_aborts = 0;  ///< those of `aborts` in blocks that had promised to write nothing (read_only)
-    std::uint64_t partial_rollbacks = 0;      ///< partial roll-backs to a nested block, caused by objects
-    std::uint64_t cached_reads = 0;           ///< objects opened from copies; over an engine also prefetches
+    std::uint64_t system_calls = 0;       ///< to send messages; one call may send several messages
+    std::uint64_t read_only_aborts = 0;   ///< part of `aborts`: blocks that had promised to write nothing (read_only)
+    std::uint64_t partial_rollbacks = 0;  ///< partial roll-backs to a nested block, caused by objects
+    std::uint64_t cached_reads = 0;       ///< objects opened from copies; over an engine also prefetches
     std::uint64_t transactions_in_doubt = 0;  ///< transactions of lost nodes that still hold objects here (doubts.hpp)
 };
 
@@ -77,9 +78,9 @@ class fast_path_attempt;
 /// The data of one object in the running block.
 struct slot {
     const std::string* bytes = nullptr;  // the bytes as read; null if they were decoded at once
-    bool exists = false;                 // whether the object exists, as the block sees it
+    bool exists = false;                 // the block sees the object as existing
     bool written = false;
-    bool decoded = false;                 // decoded at the first use, or, if copied bytewise, when read
+    bool decoded = false;                 // a value is decoded at its first use, or, if copied bytewise, when read
     std::unique_ptr<value_holder> value;  // the decoded value; otherwise the value of an earlier object, kept for reuse
 };
 
@@ -101,15 +102,15 @@ class TUTTI_EXPORT node {
 public:
     /// Makes a cluster of one process.
     node();
-    /// Listens, and returns once the node is connected to all nodes of `options`. If the node replaces a lost one, the
-    /// other nodes also have to admit it first. The new node starts without the objects that the lost node owned.
-    /// Throws connection_error.
+    /// Listens, and returns once the node is connected to all nodes of `options`. If the node replaces a lost node, the
+    /// constructor also waits until the other nodes have admitted the new node. The new node starts without the objects
+    /// that the lost node owned. Throws connection_error.
     explicit node(node_options options);
     /// Connects to an engine that holds the objects. All programs that name the same engine and prefix share the
     /// objects. The node is the only node of its cluster (number 0), so a `node_lost` error refers to the engine.
     /// Throws connection_error.
     explicit node(const engine_options& options);
-    /// Makes one of these two kinds, as the configuration says. Throws connection_error.
+    /// Makes a node of one of these two kinds, according to the configuration. Throws connection_error.
     explicit node(const configuration& how);
     /// REQUIRES: the caller runs no block, because the destructor may wait for a wake-up that in turn waits for blocks.
     ~node();
@@ -122,8 +123,8 @@ public:
     /// returns 0, like number().
     [[nodiscard]] unsigned home(const object_id& id) const noexcept;
     /// Returns an id that is made from `from` and whose home is node `number`. Use such ids for objects that are used
-    /// together: a call or a block at that node finds all of them there. Every node of the cluster makes the same id
-    /// from the same `from`, and different ids from different ones. The function chooses the highest 16 bits of the
+    /// together: a call or a block at that node finds all of them there. All nodes of the cluster make equal ids from
+    /// equal values of `from`, and different ids from different values. The function chooses the highest 16 bits of the
     /// id's low half. O(nodes) steps on average.
     /// @throws usage_error  if these bits of `from.low` are not 0, or there is no such node
     [[nodiscard]] object_id id_at(unsigned number, const object_id& from) const;
@@ -133,8 +134,8 @@ public:
     /// Returns the port that serves metrics; 0: no port.
     [[nodiscard]] std::uint16_t metrics_port() const noexcept;
     /// Returns true if the connection to that node has ended and no other process has taken the node's place. Call this
-    /// function regularly if your program waits for an action of another node. Blocks that do not need that node never
-    /// notice its loss.
+    /// function regularly if your program waits for an action of another node, because blocks that do not need that
+    /// node never notice its loss.
     [[nodiscard]] bool lost(unsigned number) const noexcept;
 
     /// Returns the features of the engine that holds the objects. Throws usage_error if nodes hold the objects.

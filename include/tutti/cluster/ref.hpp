@@ -31,8 +31,8 @@ namespace tutti::cluster {
 /// All accesses throw node_lost if the object's node is lost, and type_mismatch if the object holds another type. In an
 /// irrevocable transaction, an access waits until no other irrevocable block of the cluster runs, and until other
 /// commits of the object are done. The object is then reserved for this block until the block's end: other blocks can
-/// read but not write it. An irrevocable transaction throws usage_error if the block also uses objects of another
-/// cluster of nodes.
+/// read the object but not write it. An irrevocable transaction throws usage_error if the block also uses objects of
+/// another cluster of nodes.
 template <class T>
 class ref {
     static_assert(std::is_default_constructible_v<T> && std::is_copy_constructible_v<T>,
@@ -167,8 +167,9 @@ void prefetch(tx& t, const std::vector<ref<T>>& refs) {
     detail::open_together(t, refs.front().of(), ids.data(), ids.size());
 }
 
-/// An object that has been requested and may not have arrived yet. The functions of a future are those of ref<T>, and
-/// wait for the object. A future is valid for the block or attempt that made it. The next attempt makes a new future.
+/// A reference to an object that has been requested and may not have arrived yet. A future has the functions of ref<T>,
+/// which wait until the object has arrived. A future is valid for the block or attempt that made it. The next attempt
+/// makes a new future.
 template <class T>
 class future {
 public:
@@ -182,7 +183,7 @@ private:
     ref<T> ref_;
 };
 
-/// Requests objects as `prefetch` does, but does not wait for them. The function sends one question to each node, and
+/// Requests objects as `prefetch` does, but does not wait for them. The function sends one request to each node, and
 /// the block continues. The first use of one of these objects, by its future or by any ref<T>, waits for all of them.
 /// All objects must be of one node.
 ///
@@ -190,9 +191,10 @@ private:
 ///     const long fee = fee_of(today);  // meanwhile
 ///     from.write(t).balance -= 10 + fee;
 ///
-/// Only one set of objects is requested at a time: the next call waits for the earlier objects. The use that waits also
-/// reports errors and conflicts. The call itself waits for objects of an engine. The call also waits if the block
-/// reserves the objects that it opens: irrevocable blocks do, and blocks whose policy says so.
+/// Only one set of objects is requested at a time: the next call waits for the earlier objects. The first use, which
+/// waits, also reports errors and conflicts. The call itself waits if an engine holds the objects, or if the block
+/// reserves the objects that it opens. An irrevocable block reserves them, and so does a block whose policy requires
+/// it.
 template <class... T>
 [[nodiscard]] std::tuple<future<T>...> prefetch_async(tx& t, const ref<T>&... refs) {
     static_assert(sizeof...(T) != 0, "prefetch_async asks for one object or more");

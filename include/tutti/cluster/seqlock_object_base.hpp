@@ -20,7 +20,7 @@ struct typed_bytes {
     [[nodiscard]] constexpr bool exists() const noexcept { return at != nullptr; }
 };
 
-/// Runs nothing between two steps of a read. Tests use other types, which run code there.
+/// Does nothing between two steps of a read. Tests replace this type by types that run code between the steps.
 struct no_interleaving {
     static void before_load() noexcept {}
     [[nodiscard]] static constexpr bool skips_recheck() noexcept { return false; }
@@ -43,8 +43,8 @@ public:
     static constexpr std::size_t part_size = sizeof(std::uint64_t);
 
     /// Copies the object's value into `to` and sets `word` and `version` to the object's lock word and version.
-    /// Succeeds only if the object exists, has the tag and size of `to`, and has a version of at most `time`. Returns
-    /// false otherwise: then the contents of `to`, `word` and `version` are meaningless. O(bytes).
+    /// Succeeds only if the object exists, has the tag and size of `to`, and has a version of at most `time`. Otherwise
+    /// returns false, and leaves `to`, `word` and `version` with meaningless contents. O(bytes).
     template <std::size_t Size, class Between = no_interleaving>
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool try_read(const object_id& id, const std::uint64_t& time,
                                                     const typed_bytes& to, std::uint64_t& word,
@@ -67,9 +67,9 @@ protected:
         Between::before_load();
         return from.load(std::memory_order_acquire);
     }
-    /// Calls `take`, which loads the wanted data by `load` and returns false if it rejects them. Returns false if
-    /// `take` does, if the word is locked for writing, if the seqlock object holds another object, or if the word has
-    /// changed meanwhile.
+    /// Calls `take`, which loads the wanted data by `load`, and returns false if it rejects these data. Returns false
+    /// if `take` returns false, if the word is locked for writing, if the seqlock object holds another object, or if
+    /// the word has changed meanwhile.
     template <class Between, class Take>
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool read_consistently(const object_id& id, std::uint64_t& word,
                                                              Take&& take) const {

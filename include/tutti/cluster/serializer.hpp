@@ -71,8 +71,8 @@ inline constexpr bool is_copied = std::is_trivially_copyable_v<T> && !is_version
 
 /// The serialization of T. Trivially copyable types are copied bytewise, so all nodes must have the same architecture.
 /// All other types go through cereal. An aggregate needs no code of its own if it has no base class and each of its
-/// fields can be serialized. Its fields, up to 24, are serialized one after the other. An aggregate may, and every
-/// other type must, have a `serialize(archive&)`, or a specialization of this template:
+/// fields can be serialized. Its fields, up to 24, are serialized one after the other. Every other type needs a
+/// `serialize(archive&)`, or a specialization of this template; an aggregate may have one:
 ///
 ///     template <> struct tutti::cluster::serializer<money> {
 ///         static void encode(std::string& to, const money& value);          // appends
@@ -82,8 +82,8 @@ inline constexpr bool is_copied = std::is_trivially_copyable_v<T> && !is_version
 /// A type that may change while objects of it exist needs versions. Give it a `serialize(archive&, std::uint32_t
 /// version)`, whose `version` is the version of the stored object. `CEREAL_CLASS_VERSION(person, 2)` sets the version
 /// that the program writes. The program reads objects of earlier versions, and writes them in its own version. An
-/// object that was published before the type had versions has version 0. The program refuses an object of a later
-/// version than its own, because it would lose the new fields.
+/// object that was published before the type had versions has version 0. The program rejects an object of a later
+/// version than its own, because writing that object would lose the new fields.
 template <class T>
 struct serializer {
     static constexpr bool keeps_versions = detail::is_versioned<T>;
@@ -113,7 +113,7 @@ struct serializer {
 
 namespace detail {
 
-/// Returns false for a user's own serializer without such a member.
+/// Returns false for a serializer that a user has written and that has no such member.
 template <class T>
 [[nodiscard]] consteval bool keeps_versions() noexcept {
     if constexpr (requires { serializer<T>::keeps_versions; }) return serializer<T>::keeps_versions;
@@ -126,7 +126,7 @@ template <class T>
     else return false;
 }
 
-/// Returns the tag in front of every value. The tag detects two programs that use different types for one id. For a
+/// Returns the tag in front of every value. The tag reveals that two programs use different types for one id. For a
 /// type without versions, the tag depends on the type's size, so a change of size makes another type.
 template <class T>
 [[nodiscard]] std::uint64_t type_tag() noexcept {
@@ -171,7 +171,8 @@ class holder_of;
 template <class T>
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool holds(value_holder& held) noexcept {
     const std::type_info &its = typeid(held), &wanted = typeid(holder_of<T>);
-    // Usually there is one type_info object. Another shared library may have its own for the same type.
+    // Usually there is one type_info object. Another shared library may have a type_info object of its own for the same
+    // type.
     return &its == &wanted || is_same_type(its, wanted);
 }
 /// Returns the holder of a T; null if `held` is null or holds another type.

@@ -21,10 +21,10 @@ namespace tutti::cluster {
 
 /// The reason why an attempt that had used objects was rolled back.
 enum class rollback_reason : std::uint8_t {
-    busy,        ///< commits kept an object locked, or a block held an abstract lock, until the attempt stopped asking
-    validation,  ///< another block overwrote an object that the attempt had read
+    busy,              ///< commits kept an object locked, or a block held an abstract lock, until the attempt gave up
+    validation,        ///< another block overwrote an object that the attempt had read
     snapshot_too_old,  ///< no owner keeps the object's value at the reader's time
-    prepare_refused,   ///< at commit, a lock was not free, or a read object was no longer current
+    prepare_refused,   ///< at the commit, a lock was not free, or an object that was read was no longer current
     local_validation,  ///< a local variable that the attempt had read is no longer current
     node_lost,         ///< a node that the attempt needs is lost (node_lost)
     outcome_unknown,   ///< a node was lost after it was asked to commit (outcome_unknown)
@@ -100,7 +100,7 @@ enum class peer_state : std::uint8_t {
     return i < names.size() ? names[i] : "unknown";
 }
 
-/// The data that a node has about another node.
+/// What a node has recorded about another node.
 struct peer_status {
     peer_state state = peer_state::connecting;
     /// Time since the peer's last message, in steps of an eighth of `failure_timeout`. If the peer is lost, the time
@@ -139,14 +139,14 @@ struct node_status {
     }
 };
 
-/// The nodes to ask. Name and addresses must equal those in the nodes' own options, because nodes refuse other
-/// observers.
+/// The nodes to query. The name and the addresses must equal those in the nodes' own options, because nodes reject
+/// other observers.
 struct observer_options {
     std::string cluster = "tutti";
     std::vector<std::string> addresses{};  ///< addresses of all nodes, in the nodes' order
     std::chrono::milliseconds timeout{1000};
     /// TLS files, required if the nodes use TLS. The nodes' authority must have signed the certificate, which may be a
-    /// node's or any other.
+    /// node's certificate or any other.
     tls_options tls{};
     /// Keys for ZeroMQ: the private key of a node, and the public keys of all nodes.
     curve_options curve{};
@@ -154,7 +154,7 @@ struct observer_options {
     /// Reads name, addresses and files from the nodes' own settings: TUTTI_CLUSTER_NODES and other variables, or the
     /// file that TUTTI_CLUSTER_CONFIG names. An observer does not need a node number. Throws configuration_error.
     [[nodiscard]] TUTTI_EXPORT static observer_options from_environment();
-    /// Reads a node's file. The environment overrides it. Throws configuration_error.
+    /// Reads the options from a node's file. Environment variables override the file. Throws configuration_error.
     [[nodiscard]] TUTTI_EXPORT static observer_options from_file(const std::string& file);
 };
 
@@ -165,10 +165,10 @@ struct node_reply {
     std::chrono::microseconds took{0};
 };
 
-/// Asks all nodes at once for their status, over one new connection each, and closes each connection after the reply.
-/// Returns after at most `timeout`, in the order of the addresses. A node answers at most eight observers at a time,
-/// also while it waits for other nodes to connect. Throws connection_error if an address is malformed. Reports every
-/// other error in the node's reply.
+/// Requests the status of all nodes at once, over one new connection to each node, and closes each connection after the
+/// reply. Returns after at most `timeout`, in the order of the addresses. A node answers at most eight observers at a
+/// time, also while it waits for other nodes to connect. Throws connection_error if an address is malformed. Reports
+/// every other error in the node's reply.
 [[nodiscard]] TUTTI_EXPORT std::vector<node_reply> query_nodes(const observer_options& options);
 
 }  // namespace tutti::cluster

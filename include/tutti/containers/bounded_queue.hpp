@@ -18,10 +18,10 @@ namespace tutti {
 
 /// A first-in, first-out queue. `push` waits while the queue is full, and `pop` waits while the queue is empty.
 ///
-/// **Conflicts.** Two pushes always conflict, because one must come first. So do two pops. A push and a pop conflict
-/// only over the same place, which happens when the queue is full or empty. Each end reads only the place that it has
-/// reached, and never the other end's position (Giacomoni, Moseley, Vachharajani, "FastForward for Efficient Pipeline
-/// Parallelism", PPoPP 2008).
+/// **Conflicts.** Two pushes always conflict, because one must come first. Two pops always conflict for the same
+/// reason. A push and a pop conflict only if they use the same place, which happens when the queue is full or empty.
+/// Each of them reads only the place at its own end, and never the position of the other end (Giacomoni, Moseley,
+/// Vachharajani, "FastForward for Efficient Pipeline Parallelism", PPoPP 2008).
 ///
 /// **Exceptions.** An operation that throws, because a copy throws or memory runs out, has no effect. This also holds
 /// if the block catches the exception and commits.

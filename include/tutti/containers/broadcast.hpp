@@ -17,12 +17,12 @@
 namespace tutti {
 
 /// A broadcast channel. Each message goes to every listener that existed when the message was sent, in the order of the
-/// sends. (The broadcast channels of Harris, Marlow, Peyton Jones, Herlihy do the same: "Composable Memory
+/// sends. (The broadcast channels of Harris, Marlow, Peyton Jones, Herlihy have the same behavior: "Composable Memory
 /// Transactions", PPoPP 2005.)
 ///
 /// **Conflicts.** Two sends always conflict, because one must come first. A send also conflicts with the construction
 /// and destruction of a listener. A receiving listener conflicts with a send only over the newest message. Two
-/// listeners conflict over the message that both receive, because the last of them destroys the message.
+/// listeners conflict over the message that both receive, because the last listener to receive the message destroys it.
 ///
 /// **Exceptions.** An operation that throws, because a copy throws or memory runs out, has no effect. This also holds
 /// if the block catches the exception and commits.
@@ -39,7 +39,7 @@ class broadcast {
         // The last link has no message yet: it is the place of the next message.
         std::optional<T> message;
         var<link*> next{nullptr};
-        var<std::size_t> is_awaited{0};  // number of listeners that still have to pass this link
+        var<std::size_t> is_awaited{0};  // number of listeners that have not received the message of this link yet
     };
 
 public:
@@ -87,8 +87,8 @@ public:
         }
         listener(const listener&) = delete;
         listener& operator=(const listener&) = delete;
-        /// Ends the listener in one transaction, or in the one that this thread runs. Neither a conflict nor an
-        /// interruption leaves the destructor.
+        /// Ends the listener in a transaction of its own, or as part of the transaction that this thread runs. Neither
+        /// a conflict nor an interruption leaves the destructor.
         ~listener() {
             const detail::destructor_scope scope;
             atomically([&](tx& t) {
@@ -126,7 +126,7 @@ public:
         }
 
     private:
-        /// Moves on to the next link. The sender of its message has counted this listener.
+        /// Advances to the next link. The sender of the message in that link has counted this listener.
         void pass(tx& t) {
             link* const before = at_->get(t);
             link* const next = before->next.get(t);

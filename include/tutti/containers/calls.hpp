@@ -33,7 +33,7 @@ consteval bool require_copyable_key() {
     return true;
 }
 
-/// A constant, so that the call need not build an options object.
+/// The options are a constant, so that a call need not build an options object.
 inline constexpr options reading{.read_only = true};
 
 /// Runs f(tx&) as a read-only transaction, or as part of the transaction that this thread runs.

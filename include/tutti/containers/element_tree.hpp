@@ -22,9 +22,9 @@ namespace tutti {
 /// update copies the leaf and sets one variable. So a look-up reads one variable per level and searches plain memory in
 /// between. A binary tree or a skip list reads some 20 variables for 64 Ki elements, with a cache miss at each.
 ///
-/// A node is removed when it is empty, and is never merged before. (Johnson, Shasha, "B-Trees with Inserts and Deletes:
-/// Why Free-at-Empty Is Better Than Merge-at-Half", J. Computer and System Sciences 47(1), 1993.) A node that overflows
-/// at its end stays full, so that ascending insertions fill the nodes. All leaves are at the same depth.
+/// A node is removed only when it is empty; nodes are never merged. (Johnson, Shasha, "B-Trees with Inserts and
+/// Deletes: Why Free-at-Empty Is Better Than Merge-at-Half", J. Computer and System Sciences 47(1), 1993.) A node that
+/// overflows at its end stays full, so that ascending insertions fill the nodes. All leaves are at the same depth.
 ///
 /// @tparam Element  has a constant member `key`
 template <class Element, class Compare>
@@ -183,8 +183,8 @@ private:
             fresh = by;
         }
         void drop(node* n) noexcept { old[dropped++] = n; }
-        /// Executes the update. First reserves log space, also for `more` objects that the caller destroys. The update
-        /// cannot fail after that.
+        /// Executes the update. First reserves log space, also for `more` objects that the caller destroys. After the
+        /// reservation, the update cannot fail.
         void apply(tx& t, std::size_t more) {
             detail::reserve(t, 1, dropped + 1 + more);
             link->set(t, fresh);
@@ -193,7 +193,7 @@ private:
             if (old_border) drop_border(t, *old_border);
         }
 
-        // One element, two leaves and a border, two inner nodes per level, and a new root.
+        // The largest update makes one element, two leaves and a border, two inner nodes per level, and a new root.
         detail::unlinked<5 + 2 * max_levels> made;
         var<node*>* link = nullptr;
         node* fresh = nullptr;
@@ -280,7 +280,7 @@ private:
         }
         return nullptr;
     }
-    /// Replaces `old` by a node that has the two parts of child `child` in its place.
+    /// Replaces `old` by a node in which the two parts of `child` take the place of that child.
     static void widen(tx& t, var<node*>& link, inner* old, std::size_t child, edit& e) {
         std::array<stored_key, inner_capacity> borders;
         std::array<node*, inner_capacity + 1> children;

@@ -24,17 +24,17 @@ namespace tutti {
 
 /// A hash map from keys to values that transactions read and change.
 ///
-/// **Conflicts.** Two operations conflict if they use the same key and one of them changes it. They also conflict if
-/// one inserts or erases a key in a bucket that the other one searches. There are one to three buckets for each
-/// element. An assignment to a key conflicts only with uses of that key. `size`, `empty` and `for_each` conflict with
-/// every insertion and erasure. The map has no element counter, which would make all updates conflict.
+/// **Conflicts.** Two operations conflict if they use the same key and one of them changes its element. They also
+/// conflict if one inserts or erases a key in a bucket that the other one searches. There are one to three buckets for
+/// each element. An assignment to a key conflicts only with uses of that key. `size`, `empty` and `for_each` conflict
+/// with every insertion and erasure. The map has no element counter, which would make all updates conflict.
 ///
 /// **Growth.** The map grows a few buckets at a time. An insertion opens the bucket of its key. The insertion also
-/// opens the next two unopened buckets during the first four attempts of its transaction. The insertion moves the
-/// elements of the opened buckets there, and so conflicts with uses of these elements. The number of buckets is a hint
-/// outside all transactions, not a variable. Splitting one bucket after the other is linear hashing (Litwin, VLDB
-/// 1980). Opening buckets at their first use, from their parents, comes from Shalev, Shavit, "Split-Ordered Lists:
-/// Lock-Free Extensible Hash Tables", J. ACM 53(3), 2006. The map does not shrink.
+/// opens the next two unopened buckets during the first four attempts of its transaction. The insertion moves elements
+/// into the opened buckets, and so conflicts with uses of these elements. The number of buckets is a hint outside all
+/// transactions, not a variable. Splitting one bucket after the other is linear hashing (Litwin, VLDB 1980). Opening
+/// buckets at their first use, from their parents, comes from Shalev, Shavit, "Split-Ordered Lists: Lock-Free
+/// Extensible Hash Tables", J. ACM 53(3), 2006. The map does not shrink.
 ///
 /// **Exceptions.** An operation that throws, because a copy, the hash or the comparison throws or memory runs out, has
 /// no effect. This also holds if the block catches the exception and commits.
@@ -170,7 +170,7 @@ public:
         scan(t, [&](const node&) { return ++count != 0; });
         return count;
     }
-    /// O(buckets before the first element). These are many only in a map that was large once.
+    /// O(buckets before the first element). Their number is large only if the map has had many more elements before.
     [[nodiscard]] bool empty(tx& t) const {
         return scan(t, [](const node&) { return false; });
     }
@@ -236,9 +236,9 @@ private:
     static constexpr unsigned min_level = 5, max_level = 40;
     static constexpr unsigned growing_attempts = 4;
 
-    // The values of a link. An even value is the address of the next node. An odd value ends the chain, and its other
-    // bits count the buckets that were split off from this chain. `no_chain` means that the bucket has no chain of its
-    // own yet.
+    // The possible values of a link. An even value is the address of the next node. An odd value ends the chain, and
+    // its other bits count the buckets that were split off from this chain. `no_chain` means that the bucket has no
+    // chain of its own yet.
     static constexpr word no_chain = 0, end_of_new_chain = 1, one_more_split = 2;
 
     struct node {
@@ -277,7 +277,7 @@ private:
         node* found;      // null if there is no such key
         std::uint64_t hash;
         unsigned level;   // the hint that was used
-        unsigned passed;  // number of elements in the key's own bucket with other hashes
+        unsigned passed;  // number of elements with other hashes in the key's own bucket
     };
 
     unsigned level() const noexcept { return level_.load(std::memory_order_acquire); }
@@ -297,7 +297,7 @@ private:
     struct chain {
         bucket* in;
         word head;
-        bool certain;  // false: the search passed a bucket that does not exist, which no variable records
+        bool certain;  // false: on the way, a bucket did not exist, and no variable records this
     };
     /// Returns the chain that contains the elements of the bucket of those bits. `bucket_at` finds buckets by number,
     /// or makes them.
@@ -347,14 +347,15 @@ private:
         try {
             open_more(t, p.level);
         } catch (const std::bad_alloc&) {
-            // The key is inserted and its bucket is open. Later operations open the other buckets.
+            // The key is inserted and its bucket is open, so the operation may stop here. Later operations open the
+            // other buckets.
         }
     }
-    /// Opens two more buckets. Look-ups are fastest in a bucket of their own, and insertions reach each bucket late. So
-    /// each insertion also opens the next two unopened buckets. This conflicts with uses of their elements, so an
-    /// attempt that has been repeated often skips the step. So growth adds only a few restarts to a transaction. Even
-    /// if all insertions skip this step, each insertion still opens its own bucket. A look-up then reads some 1.9
-    /// variables instead of 1.5.
+    /// Opens two more buckets. A look-up is fastest if its key's bucket is open, but a bucket may wait long for an
+    /// insertion of its own. So each insertion also opens the next two unopened buckets. Opening buckets conflicts with
+    /// uses of their elements, so an attempt that has been repeated often skips this step, and growth adds only a few
+    /// restarts to a transaction. Even if all insertions skip this step, each insertion still opens its own bucket. A
+    /// look-up then reads some 1.9 variables instead of 1.5.
     void open_more(tx& t, unsigned level) {
         const std::size_t first = opened_.fetch_add(2, std::memory_order_relaxed);
         for (std::size_t number = first; number < first + 2 && number >> level == 0; ++number) {
@@ -437,14 +438,14 @@ private:
         return true;
     }
 
-    /// Decides whether the map grows. An insertion passes as many elements as its bucket has. The pressure is the sum
-    /// of these numbers, each less 3/8. The pressure rises if the average is higher, and stays low if the average is
-    /// lower. So the map needs no counter that every insertion would have to write in its transaction. Attempts that
-    /// are rolled back also count, because the elements that they passed exist. If one insertion runs again and again,
-    /// the insertion raises the level until its bucket is its own. From then on the same insertion lowers the pressure.
-    /// With n hashes this takes O(n) buckets. If the map is large, only one hash in 8 counts, so that threads rarely
-    /// write the word at the same time. Lost updates do not matter. In the end there are about one to three buckets for
-    /// each element.
+    /// Decides whether the map grows. An insertion walks past all elements of its bucket. Each insertion adds to the
+    /// pressure the number of these elements, minus 3/8. The pressure rises if the average number is higher than 3/8,
+    /// and stays low if it is lower. So the map needs no counter that every insertion would have to write in its
+    /// transaction. Attempts that are rolled back also count, because the elements that they passed exist. An insertion
+    /// that runs again and again raises the level only until its bucket has no other elements. From then on, the same
+    /// insertion lowers the pressure. With n hashes this takes O(n) buckets. If the map is large, only one hash in 8
+    /// counts, so that threads rarely write the word at the same time. Lost updates of the word do not matter. In the
+    /// end there are about one to three buckets for each element.
     void consider_growth(const position& p) noexcept {
         const long weight = p.level < 12 ? 1 : 8;
         if (p.hash % static_cast<std::uint64_t>(weight) != 0) return;

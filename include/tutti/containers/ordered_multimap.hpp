@@ -24,7 +24,8 @@ class priority_queue;
 /// **Conflicts.** As in `ordered_map`, an insertion or erasure conflicts with uses of up to 15 neighbouring keys.
 ///
 /// **Order of equal keys.** Each insertion draws a number outside all transactions, so that insertions do not conflict
-/// over a counter. If two blocks insert an equal key at the same time, the one that commits first may come second.
+/// over a counter. If two blocks insert an equal key at the same time, the element of the block that commits first may
+/// come second.
 ///
 /// **Exceptions.** An operation that throws, because a copy or the comparison throws or memory runs out, has no effect.
 /// This also holds if the block catches the exception and commits.
@@ -70,7 +71,7 @@ public:
         const auto erase_all = [&](tx& inner) {
             for (std::size_t left = count; left != 0; --left) remove(inner, *first_of(inner, key), [](element&) {});
         };
-        if (count > 1) detail::run_nested<false>(t, detail::no_options, erase_all);  // all or, if it throws, none
+        if (count > 1) detail::run_nested<false>(t, detail::no_options, erase_all);  // removes all elements or none
         else erase_all(t);
         return count;
     }

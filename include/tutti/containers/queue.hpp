@@ -16,10 +16,10 @@ namespace tutti {
 
 /// A first-in, first-out queue without a length limit.
 ///
-/// **Conflicts.** Two pushes always conflict, because one must come first. So do two pops. A push and a pop conflict
-/// only if the queue has at most one element, or if the pop removes its last element. The two ends are separate
-/// variables, and a push reads the other end only if the queue is empty (as the two locks of Michael, Scott, "Simple,
-/// Fast, and Practical Non-Blocking and Blocking Concurrent Queue Algorithms", PODC 1996).
+/// **Conflicts.** Two pushes always conflict, because one must come first. Two pops always conflict for the same
+/// reason. A push and a pop conflict only if the queue has at most one element, or if the pop removes its last element.
+/// The two ends are separate variables, and a push reads the other end only if the queue is empty (as the two locks of
+/// Michael, Scott, "Simple, Fast, and Practical Non-Blocking and Blocking Concurrent Queue Algorithms", PODC 1996).
 ///
 /// **Exceptions.** An operation that throws, because a copy throws or memory runs out, has no effect. This also holds
 /// if the block catches the exception and commits.

@@ -11,9 +11,10 @@
 namespace tutti {
 
 /// A number of permits that transactions acquire and release. If a block is rolled back, the semaphore gets its permits
-/// back. So a block that acquires permits of two semaphores has both or neither, in whatever order.
+/// back. So a block that acquires permits of two semaphores, in either order, gets the permits of both or of neither.
 ///
-/// The semaphore is not fair. A change wakes the longest waiter, but a newcomer may be faster.
+/// The semaphore is not fair. A release wakes the transaction that has waited longest, but a newly arrived transaction
+/// may acquire the permits first.
 class semaphore {
 public:
     explicit semaphore(std::size_t permits) : permits_{permits} {}

@@ -18,14 +18,14 @@ namespace tutti {
 /// Slots numbered 0, 1, 2, …, made on demand in chunks. A slot never moves, and lives as long as the array.
 ///
 /// Making slots is not part of any transaction. The slots stay if the block that needed them is rolled back, and making
-/// them conflicts with nothing. This is sound if a fresh slot means the same as a missing one, which the container has
-/// to ensure. Transactions share only the variables within the slots. Growth copies nothing, but doubles the directory
-/// by adding to it: Dechev, Pirkelbauer, Stroustrup, "Lock-Free Dynamically Resizable Arrays", OPODIS 2006.
+/// slots never causes a conflict. This is sound if a fresh slot means the same as a missing slot; the container has to
+/// ensure this. Transactions share only the variables within the slots. Growth copies nothing, but doubles the
+/// directory by adding to it: Dechev, Pirkelbauer, Stroustrup, "Lock-Free Dynamically Resizable Arrays", OPODIS 2006.
 ///
 /// Thread safety: you can call every member except the destructor from any thread.
 ///
-/// @tparam Slot  constructible from its number, without throwing. The owner of the array must destroy everything that a
-/// slot owns in the end. When two threads make the same chunk, one of them discards its chunk, possibly within a
+/// @tparam Slot  constructible from its number, without throwing. The owner of the array must finally destroy
+/// everything that a slot owns. If two threads make the same chunk, one thread discards its copy, possibly within a
 /// transaction.
 template <class Slot>
     requires(std::is_nothrow_constructible_v<Slot, std::size_t> && std::is_trivially_destructible_v<Slot>)
@@ -95,7 +95,8 @@ private:
     struct location {
         explicit location(std::size_t number) noexcept {
             const std::size_t from_one = number / chunk_size + 1;
-            row = static_cast<unsigned>(std::bit_width(from_one)) - 1;  // int or size_t, by the library's version
+            row = static_cast<unsigned>(std::bit_width(from_one)) - 1;  // the result is int or size_t, depending on the
+                                                                        // library's version
             chunk = from_one - row_length(row);
             slot = number % chunk_size;
         }

@@ -41,8 +41,8 @@ public:
     using value_type = T;
     /// The type that a read of an element returns: a copy of a small element, otherwise a reference. A reference is
     /// valid until the outermost block ends. A reference to an element that this transaction has stored ends earlier.
-    /// It is valid until the transaction replaces or removes the element, or rolls back the nested block that stored
-    /// it.
+    /// Such a reference is valid until the transaction replaces or removes the element, or rolls back the nested block
+    /// that stored the element.
     using reading = std::conditional_t<in_slot, T, const T&>;
 
     vector() = default;
@@ -146,8 +146,8 @@ public:
     }
 
 private:
-    /// A slot stores a small value as bytes, so that T needs no default constructor. For any other value, a slot stores
-    /// a pointer, or null.
+    /// A slot stores a small value as bytes, so that T needs no default constructor. For a value of any other type, a
+    /// slot stores a pointer to the value, or null.
     struct slot {
         using bytes = std::array<std::byte, sizeof(T)>;
         using stored = std::conditional_t<in_slot, bytes, const T*>;

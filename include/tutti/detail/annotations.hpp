@@ -1,7 +1,7 @@
 // Annotations for race detectors. The annotations tell a detector how commits order the actions of transactions.
 // ThreadSanitizer does not see the library's accesses, because they are not instrumented. helgrind and drd see the
 // accesses but do not understand their purpose. So the program's own actions, such as accesses to objects behind
-// pointers and destructions, would seem unordered. The annotations are on with -fsanitize=thread, and with
+// pointers and destructions, would seem unordered. The annotations are active with -fsanitize=thread, and with
 // -DTUTTI_VALGRIND for valgrind's tools.
 //
 //   any access to a variable  is atomic                     valgrind's tools do not know std::atomic
@@ -10,8 +10,8 @@
 //   the end of an attempt     releases `attempts_over`      the attempt makes no access after its end
 //   destroying for a commit   acquires `attempts_over`      the library waited for attempts that could see the object
 //
-// The first three lines order less than a commit does. The last two lines order more: the destroying thread comes after
-// all transactions that are over.
+// The first three lines of this table give the detector a weaker order than a commit establishes. The last two lines
+// give it a stronger order: for the detector, the destroying thread runs after all transactions that have ended.
 #pragma once
 
 #include "tutti/detail/config.hpp"

@@ -37,7 +37,7 @@ consteval void require_no_coroutine() {
                   "a handler or an undo; run the block inside the coroutine");
 }
 
-/// Rejects a function that accesses a transaction and that a restart could not leave.
+/// Rejects a noexcept function that accesses a transaction, because a restart could not leave such a function.
 template <class F, class... Arguments>
 consteval void require_body() {
     require_no_coroutine<F, Arguments...>();

@@ -1,7 +1,8 @@
 // Compiler features, and the few macros that the language makes necessary.
 #pragma once
 
-// These checks come before all code that an older standard cannot compile, so that their messages come first.
+// These checks precede all code that an older standard cannot compile, so that their messages appear before other
+// errors.
 #if __cplusplus < 202002L
 #error "tutti: the C++ headers need C++20; compile with -std=c++20 or later, or use the C interface, tutti/tutti.h"
 #elif !defined(__cpp_exceptions)
@@ -41,8 +42,8 @@ compile without it, with _GLIBCXX_ASSERTIONS instead"
 #endif
 
 // The program is built with ThreadSanitizer, and the library is not: see detail/annotations.hpp. An instrumented
-// library defines TUTTI_TSAN for its users. An instrumented library needs no annotations, and shows the races that they
-// would hide.
+// library defines TUTTI_TSAN for its users. An instrumented library needs no annotations, and reveals the races that
+// the annotations would hide.
 #if !defined(TUTTI_TSAN) && !defined(TUTTI_BUILDING)
 #if defined(__SANITIZE_THREAD__)
 #define TUTTI_ANNOTATE 1

@@ -1,8 +1,9 @@
 // Jumps out of a block.
 //
 // Different compilers may compile a program and its library, and only one of the two may use a sanitizer. So the code
-// that sets a target also provides the function that jumps there (frame::jump): one compiler compiles both halves of a
-// pair. The pairs have different names, because some files of a program may be sanitized and others not.
+// that sets a target also provides the function that jumps there (frame::jump), and one compiler compiles both
+// functions of such a pair. The pairs have different names, because some files of a program may be sanitized and others
+// not.
 #pragma once
 
 #include <csetjmp>

@@ -1,5 +1,5 @@
-// The interface between the inlined barriers and the runtime. It consists of the table that leads a transaction to the
-// chosen algorithm, and the blocks that are open on the transaction's stack.
+// The interface between the inlined barriers and the runtime. It consists of the table through which a transaction
+// calls the chosen algorithm, and of the blocks that are open on the transaction's stack.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace tutti::detail {
 struct frame;
 struct call_site;
 
-/// One algorithm, as the barriers call it. `src/algorithms/table.cpp` holds the instances.
+/// The functions of one algorithm that the barriers call. `src/algorithms/table.cpp` holds the instances.
 ///
 /// The functions read, write, load and store may leave by an unwind (restart) or a usage_error. The function commit
 /// never leaves by a restart. The function open leaves by a restart only if the restart belongs to the transaction
@@ -56,23 +56,24 @@ struct retry_site {
 /// An open atomic block. Every `atomically` has one on its stack, and each is linked to the block around it.
 struct frame {
     frame* parent = nullptr;
-    /// Jumps to the block's target (jump.hpp). Null: a signal unwinds, which runs the destructors of the body's locals.
+    /// Jumps to the block's target (jump.hpp). Null: a signal unwinds the stack, and so runs the destructors of the
+    /// body's locals.
     void (*jump)(frame& to) = nullptr;
     /// The function that a signal calls, instead of a jump or an unwind, if this is a block of the language. The
-    /// function does not return, and may be called while exceptions are in flight. A block of the language uses plain
-    /// memory from its begin on.
+    /// function does not return, and may be called while exceptions are in flight. A block of the language counts as a
+    /// user of plain memory from the beginning.
     void (*receive)(tx& t) = nullptr;
     /// The stack pointer of the function that opened the block. Frames below it are gone once the block has rolled
     /// back. 0: unknown.
     std::uintptr_t stack = 0;
-    /// An alternative of or_else: a `retry` inside it leaves to this frame.
+    /// The block is an alternative of or_else: a `retry` inside the block leaves to this frame.
     bool alternative = false;
     /// The block, or a block around it, promised to write nothing. A nested block sets its own promise before it opens.
     bool read_only = false;
     /// The promise in `read_only` is that of a flat block inside this one. The promise ends with the flat block, or
     /// when this block runs again.
     bool read_only_by_flat_block = false;
-    /// The block is the rest of a transaction after a checkpoint: its reads are validated before it closes.
+    /// The block is the rest of a transaction after a checkpoint, so its reads are validated before the block closes.
     bool checkpoint = false;
     /// The signal, and its cause, that was passing through a destructor when the nested block opened in this
     /// destructor. 0: no signal.
@@ -81,8 +82,8 @@ struct frame {
     /// In a block of the C interface: the place for an error's code, which is stored before the jump to the block.
     /// Null: errors are exceptions.
     int* failure = nullptr;
-    /// The number of entries that the block's part of the deferred log had left when the engine last searched it. The
-    /// search looks for objects that the block has made and replaced; see src/core/rollback/replaced.hpp.
+    /// The number of entries that remained in the block's part of the deferred log after the engine's last search. The
+    /// engine searches for objects that the block has made and replaced: see src/core/rollback/replaced.hpp.
     std::size_t left_when_looked = 0;
     savepoint mark;  // set when a nested block opens; an outermost block has none, because its positions would all be 0
 };

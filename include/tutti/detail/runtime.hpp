@@ -13,7 +13,8 @@ namespace tutti::detail {
 /// The next step of a block after a roll-back.
 enum class after_rollback : std::uint8_t { again, cancelled, propagate };
 
-// --- The context's transaction. Initial-exec, because the library is loaded at start-up, never by dlopen alone.
+// --- The context's transaction. The variable uses the initial-exec model, because the library is loaded at start-up,
+// never by dlopen alone.
 extern __thread tx* current_transaction __attribute__((tls_model("initial-exec"))) TUTTI_EXPORT;
 /// Makes the calling context's descriptor. Throws std::bad_alloc.
 TUTTI_EXPORT tx& attach();
@@ -24,7 +25,7 @@ TUTTI_ALWAYS_INLINE tx& current_or_attach() {
 
 // --- Outermost blocks. operations::open begins the first attempt. `reopen` follows when the body has unwound or the
 // commit has failed. `reopen` runs the compensation, waits as the cause requires, and begins the next attempt or
-// returns the reason why not. `fail` rolls back because an exception leaves the body.
+// returns the reason why there is none. `fail` rolls back because an exception leaves the body.
 TUTTI_EXPORT after_rollback reopen(tx& t);
 TUTTI_EXPORT void fail(tx& t) noexcept;
 
@@ -35,7 +36,8 @@ TUTTI_EXPORT void close_nested(tx& t, frame& f);
 /// another signal.
 TUTTI_EXPORT after_rollback reopen_nested(tx& t, frame& f);
 TUTTI_EXPORT void fail_nested(tx& t, frame& f) noexcept;
-/// For blocks that jump: raises a signal that reopen_nested did not handle, for the block that is innermost now.
+/// For blocks that jump: raises a signal that reopen_nested did not handle. The signal is now for the innermost open
+/// block.
 [[noreturn]] TUTTI_EXPORT void propagate(tx& t);
 
 // --- Signals.
@@ -58,15 +60,15 @@ TUTTI_EXPORT void* allocate(tx& t, std::size_t bytes, std::size_t alignment);
 /// Runs `destroy(object)` after the block is rolled back: at once, or at the end of the outermost block. `destroy` must
 /// not free the object's memory. Throws std::bad_alloc, after it has destroyed the object.
 TUTTI_EXPORT void on_abort_destroy(tx& t, void* object, destroyer destroy);
-/// Runs `destroy(object)` once the transaction has committed and no running transaction can still see the object.
+/// Runs `destroy(object)` after the transaction has committed, once no running transaction can still see the object.
 TUTTI_EXPORT void on_commit_retire(tx& t, void* object, destroyer destroy);
-/// Does the same for an object of plain memory, whose destruction neither touches nor frees a variable. So
+/// Does the same for an object of plain memory. Because its destruction neither touches nor frees a variable,
 /// `destroy(object)` may run earlier if the innermost open block has made the object, because no other transaction has
 /// seen it.
 TUTTI_EXPORT void on_commit_retire_plain(tx& t, void* object, destroyer destroy);
-/// Destroys an object that the innermost block has allocated and to which nothing refers, or its memory if its
-/// constructor has thrown. The memory is freed when the transaction ends. Does nothing while a signal passes, because
-/// the following roll-back does the same.
+/// Destroys an object that the innermost block has allocated and to which nothing refers. If the object's constructor
+/// has thrown, only frees the memory. The memory is freed when the transaction ends. Does nothing while a signal is in
+/// flight, because the following roll-back does the same.
 TUTTI_EXPORT void abandon(tx& t, void* object) noexcept;
 /// Reserves log space. The next `writes` writes of variables, as many reads, and the next `retirements` calls of
 /// on_commit_retire then cannot run out of memory. Throws std::bad_alloc; then nothing has changed. So an operation
@@ -114,7 +116,7 @@ private:
     bool destroying_;
 };
 
-// --- Access to one variable outside a transaction, or as part of the running one.
+// --- Access to one variable outside a transaction, or as part of the running transaction.
 TUTTI_EXPORT word read_alone(const cell& from);
 TUTTI_EXPORT void write_alone(cell& to, word value);
 
@@ -125,8 +127,8 @@ struct access {
     static void add(tx& t, handler_point point, std::unique_ptr<handler> h) { t.add(point, std::move(h)); }
     TUTTI_ALWAYS_INLINE static const operations& ops(const tx& t) { return *t.operations_; }
 
-    /// Returns the data that the data participant of t lets the body open without a call, or null. Only it knows the
-    /// type of these data.
+    /// Returns the data that the body can open without a call to the data participant of t, or null. Only the
+    /// participant knows the type of these data.
     TUTTI_ALWAYS_INLINE static void* companion_data(const tx& t) { return t.companion_data_; }
     /// Returns true if `innermost` is t's innermost block, and its attempt logs its reads, is not doomed, and is not
     /// irrevocable.
@@ -165,8 +167,8 @@ struct access {
 
     /// Returns true if a read is valid once it is logged, where `before` is the orec's value. This holds if the orec
     /// has a version of the snapshot. It also holds for a version of the context's own that the clock has not reached.
-    /// There is one such version: its time follows the snapshot's time, and the bound stands there. A bound of zero
-    /// admits neither case, because no version has time 0 and a writer.
+    /// There is one such version: the sum of the bound and the context's number. Its time is the one after the
+    /// snapshot's time. A bound of zero admits neither case, because no version has time 0 and a writer.
     TUTTI_ALWAYS_INLINE static bool is_logged(const tx& t, word before) {
         const word bound = t.logged_bound_.load(std::memory_order_relaxed);
         return before < bound || before - bound == t.own_writer_;
@@ -181,7 +183,8 @@ struct access {
             t.operations_->write(t, to, value);
         }
     }
-    /// Writes without this shortcut. Used for a value that owns memory, because the roll-back has to see the write.
+    /// Writes without the shortcut for memory that the block has allocated. Used for a value that owns memory, because
+    /// the roll-back has to see the write.
     TUTTI_ALWAYS_INLINE static void write_owning(tx& t, cell& to, word value) {
         annotate::release(&to);
         t.operations_->write(t, to, value);

@@ -1,11 +1,12 @@
-// An atomic that the deterministic scheduler of the tests can see.
+// An atomic whose accesses the deterministic scheduler of the tests can see.
 //
 // Every word that two transactions may access at the same time is a `shared<T>`. Each access names its memory order.
-// Under TUTTI_INTERLEAVE (the interleaving build), each access first offers the scheduler a switch. In every other
-// build, `shared<T>` is just a std::atomic.
+// Under TUTTI_INTERLEAVE (the interleaving build), the scheduler may switch to another thread before each access. In
+// every other build, `shared<T>` is just a std::atomic.
 //
 // (The library with faults of tests/mutations runs hardware transactions in software (src/hardware/software_htm.hpp).
-// There, an access waits until no such transaction is committing, because a processor would make that commit one step.)
+// There, an access waits until no such transaction is committing, because a processor would make that commit in one
+// step.)
 #pragma once
 
 #include <atomic>

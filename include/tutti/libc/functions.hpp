@@ -43,10 +43,10 @@ namespace tutti::libc {
 
 /// @name Output to streams
 /// A roll-back undoes output that went to the stream's buffer. If the buffer lacks room, the function first writes the
-/// output of earlier transactions. The transaction becomes irrevocable first if that does not make enough room, if the
-/// stream is unbuffered, or if a line ends in a line-buffered stream. One transaction at a time owns a stream, from its
-/// first call to its end. Threads outside of transactions wait for the owner in glibc's own lock. A block of the
-/// language that runs alone owns no stream.
+/// output of earlier transactions. The transaction becomes irrevocable first if this output still leaves too little
+/// room, if the stream is unbuffered, or if a line ends in a line-buffered stream. One transaction at a time owns a
+/// stream, from its first call to its end. Threads outside of transactions wait for the owner in glibc's own lock. A
+/// block of the language that runs alone owns no stream.
 /// @{
 TUTTI_EXPORT int fputc(tx& t, int c, FILE* f);
 TUTTI_EXPORT int putc(tx& t, int c, FILE* f);
@@ -62,7 +62,7 @@ TUTTI_EXPORT int fflush(tx& t, FILE* f);
 /// @}
 
 /// @name Input from streams
-/// The functions take buffered bytes transactionally. If the buffer of a regular file is empty, the functions fill it,
+/// The functions read buffered bytes transactionally. If the buffer of a regular file is empty, the functions fill it,
 /// and a roll-back seeks back. Output of the transaction comes first, as for a seek. In all other cases the transaction
 /// becomes irrevocable first.
 /// @{
@@ -128,8 +128,8 @@ TUTTI_EXPORT void explicit_bzero(tx& t, void* to, std::size_t size);
 
 /// @name Strings
 /// The functions read only as much of their arguments as the result needs. A roll-back frees the memory that strdup and
-/// strndup allocate. strtok makes the transaction irrevocable in a block of the language, because only glibc knows
-/// where it stopped. This header provides strtok_r instead. strerror and strsignal need no form of their own.
+/// strndup allocate. strtok makes the transaction irrevocable in a block of the language, because only glibc knows the
+/// place where strtok stopped. This header provides strtok_r instead. strerror and strsignal need no form of their own.
 /// @{
 TUTTI_EXPORT std::size_t strlen(tx& t, const char* s);
 TUTTI_EXPORT std::size_t strnlen(tx& t, const char* s, std::size_t limit);
@@ -230,10 +230,10 @@ TUTTI_EXPORT double atof(tx& t, const char* s);
 
 /// @name Sorting and searching
 /// A block of the language calls the clone of `compare`; if there is no clone, the block runs alone. The elements are
-/// sorted in a private copy, and only elements whose place changes are written. If a block of the library calls,
-/// `compare` receives copies of the elements. It has to access everything else through its transaction, which qsort_r
-/// passes on. These functions throw std::bad_alloc if memory for the copy runs out; a block of the language runs alone
-/// in this case.
+/// sorted in a private copy, and only elements whose place changes are written. If a block of the library makes the
+/// call, `compare` receives copies of the elements. `compare` has to access everything else through its transaction,
+/// which qsort_r passes on. These functions throw std::bad_alloc if memory for the copy runs out; a block of the
+/// language runs alone in this case.
 /// @{
 TUTTI_EXPORT void qsort(tx& t, void* base, std::size_t count, std::size_t size,
                                int (*compare)(const void*, const void*));
@@ -279,7 +279,7 @@ TUTTI_EXPORT wctrans_t wctrans(tx& t, const char* name);
 /// @}
 
 /// @name Allocation
-/// A roll-back frees allocated memory. If the transaction frees memory, the commit releases it once no running
+/// A roll-back frees allocated memory. Memory that the transaction frees is released after the commit, once no running
 /// transaction can see it (paper 004, figure 2).
 /// @{
 TUTTI_EXPORT void* malloc(tx& t, std::size_t size);
@@ -317,12 +317,12 @@ TUTTI_EXPORT int isatty(tx& t, int fd);
 
 /// @name Bytes of descriptors
 /// In a regular file, the position moves at once, and a roll-back moves it back. A roll-back also truncates a file that
-/// has grown. Transactions that use one file exclude each other until their ends, except for pread. The transaction
-/// becomes irrevocable first for reads from anything else, for writes, and for shortening a file, so that the result is
-/// the kernel's. The functions fsync and fdatasync take effect at once, because they need no undo. A bad address is a
-/// fault of the program, not EFAULT. For a descriptor with O_DIRECT, the buffer is the transaction's own, so the kernel
-/// may refuse it. fstat and stat do not wait for other transactions: they may see a file size that a later roll-back
-/// changes.
+/// has grown. Transactions that use one file exclude each other until their ends, except for pread. Before a read from
+/// anything but a regular file, before a write, and before it shortens a file, the transaction becomes irrevocable, so
+/// that the result is the kernel's. The functions fsync and fdatasync take effect at once, because they need no undo. A
+/// bad address is a fault of the program, not EFAULT. For a descriptor with O_DIRECT, the buffer is the transaction's
+/// own, so the kernel may refuse it. fstat and stat do not wait for other transactions: they may see a file size that a
+/// later roll-back changes.
 /// @{
 TUTTI_EXPORT ssize_t read(tx& t, int fd, void* to, std::size_t count);
 TUTTI_EXPORT ssize_t pread(tx& t, int fd, void* to, std::size_t count, off_t from);
@@ -350,9 +350,9 @@ TUTTI_EXPORT int truncate(tx& t, const char* path, off_t size);
 /// @}
 
 /// @name Scanning
-/// Scanning follows C99: `%a` is a number. The functions read a string only as far as the scan goes, in pieces of 64
-/// bytes or more. From a stream, they take bytes as fgetc does. They write results transactionally. A roll-back frees
-/// the memory that `%m` allocates.
+/// Scanning follows C99: `%a` is a number. The functions read a string in pieces of 64 bytes or more, and only as far
+/// as the scan needs. From a stream, they read bytes as fgetc does. They write results transactionally. A roll-back
+/// frees the memory that `%m` allocates.
 /// @{
 TUTTI_EXPORT int vsscanf(tx& t, const char* s, const char* format, va_list arguments);
 TUTTI_EXPORT int vfscanf(tx& t, FILE* f, const char* format, va_list arguments);
@@ -410,8 +410,8 @@ TUTTI_EXPORT int vdprintf(tx& t, int fd, const char* format, va_list arguments);
 
 /// @name Notifications to other threads
 /// These calls are deferred until the transaction has committed. Functions that wait for other threads (mutexes, waits
-/// for conditions and semaphores) are refused in atomic blocks: use retry. The result is 0. If there is no memory to
-/// defer the call, the result is ENOMEM, or -1 with errno ENOMEM for sem_post. The function sem_post also fails with
+/// for conditions and semaphores) are not allowed in atomic blocks: use retry. The result is 0. If there is no memory
+/// to defer the call, the result is ENOMEM, or -1 with errno ENOMEM for sem_post. The function sem_post also fails with
 /// EOVERFLOW if the semaphore is at its largest value at the call.
 /// @{
 TUTTI_EXPORT int pthread_cond_signal(tx& t, pthread_cond_t* c);
@@ -431,9 +431,9 @@ TUTTI_EXPORT int putenv(tx& t, char* string);
 /// @}
 
 /// @name Random numbers
-/// A roll-back restores the generator. One transaction at a time uses rand and random. While a transaction uses them
-/// for the first time or is rolled back, a call from outside of transactions may disturb both. The state of the drand48
-/// family is ordinary memory.
+/// A roll-back restores the generator. One transaction at a time uses rand and random. If a thread calls them outside
+/// of transactions just when a transaction first uses them or is rolled back, both may get numbers of another sequence.
+/// The state of the drand48 family is ordinary memory.
 /// @{
 TUTTI_EXPORT long random(tx& t);
 TUTTI_EXPORT int rand(tx& t);
@@ -451,7 +451,8 @@ TUTTI_EXPORT void srand48(tx& t, long seed);
 
 /// @name The process
 /// exit, _exit, atexit, setlocale with a locale, and all functions that sleep make the transaction irrevocable. An exit
-/// loses all actions that were deferred to the commit. syslog makes its text at once and sends it at the commit.
+/// drops all actions that were deferred to the commit. syslog formats its text at once and sends the text at the
+/// commit.
 /// @{
 TUTTI_EXPORT void exit(tx& t, int status);
 TUTTI_EXPORT void _exit(tx& t, int status);
@@ -578,7 +579,8 @@ TUTTI_EXPORT int dirfd(tx& t, DIR* folder);
 /// @name Descriptors, continued
 /// A query by fcntl has no effect. A roll-back undoes F_DUPFD, F_SETFD and F_SETFL. Every other command makes the
 /// transaction irrevocable. If this command takes a lock structure, fcntl reads and writes the structure
-/// transactionally. The variants of writev are irrevocable as write is, and those of readv as read is.
+/// transactionally. The variants of writev make the transaction irrevocable as write does, and the variants of readv as
+/// read does.
 /// @{
 TUTTI_EXPORT int fcntl(tx& t, int fd, int command, std::intptr_t argument = 0);
 TUTTI_EXPORT ssize_t readv(tx& t, int fd, const iovec* parts, int count);
@@ -649,8 +651,8 @@ TUTTI_EXPORT int lcong48_r(tx& t, unsigned short* parameters, drand48_data* data
 /// @}
 
 /// @name The process and its threads
-/// Queries use no memory of the program, or write their answer to it. A value for a key is set at once, and a roll-back
-/// undoes it. The commit deletes a key.
+/// Queries use no memory of the program except, in some cases, to store their answer. A value for a key is set at once,
+/// and a roll-back undoes it. The commit deletes a key.
 /// @{
 TUTTI_EXPORT int getgroups(tx& t, int count, gid_t* to);
 TUTTI_EXPORT int gethostname(tx& t, char* to, std::size_t size);

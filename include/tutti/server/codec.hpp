@@ -18,7 +18,7 @@
 
 namespace tutti::server {
 
-/// An argument does not have the form that its parameter needs. The client gets the error code ARGUMENT.
+/// Thrown if an argument does not have the form that its parameter needs. The client gets the error code ARGUMENT.
 class TUTTI_EXPORT bad_argument : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -31,7 +31,7 @@ public:
 ///         static void encode(reply& to, const money& value);       // as a result: writes one value
 ///     };
 ///
-/// You can omit a half that you do not use.
+/// You can omit `decode` or `encode` if you do not use it.
 template <class T>
 struct codec;
 

@@ -1,4 +1,4 @@
-// Writes lines for a reader that may be slow, stuck or gone: the server's messages to its operator.
+// Writes the server's messages to its operator, line by line, even if the reader of the lines is slow, stuck or gone.
 #pragma once
 
 #include <chrono>
@@ -13,10 +13,9 @@
 namespace tutti::server {
 
 /// Writes lines to a file descriptor on a thread of its own. So a thread that logs a line never waits for the
-/// descriptor. The reader of a pipe may be missing, a terminal may be stopped, or a disk may hang. Lines wait in
-/// memory, up to a limit. The writer drops a line beyond the limit, and a line that the system refuses, for instance
-/// because the disk is full. The writer counts the lost lines, and writes their number as soon as the descriptor
-/// accepts lines again.
+/// descriptor, even if a pipe has no reader, a terminal is stopped, or a disk hangs. Lines wait in memory, up to a
+/// limit. The writer drops a line beyond the limit, and a line that the system refuses, for instance because the disk
+/// is full. The writer counts the lost lines, and writes their number as soon as the descriptor accepts lines again.
 ///
 /// Thread safety: any thread, but not a signal handler.
 class TUTTI_EXPORT line_writer {
@@ -24,9 +23,10 @@ public:
     /// Makes the line that reports the number of lost lines. Runs on the writer's thread.
     using loss_line = std::function<std::string(std::uint64_t lines)>;
 
-    /// `descriptor` must stay open for the life of the process. At most `capacity` bytes wait. @throws std::bad_alloc
+    /// `descriptor` must stay open for the life of the process. At most `capacity` bytes wait in memory. @throws
+    /// std::bad_alloc
     line_writer(int descriptor, loss_line report_loss, std::size_t capacity = std::size_t{1} << 20);
-    /// Waits for queued lines, for at most one second.
+    /// Waits until the queued lines are written, for at most one second.
     ~line_writer();
     line_writer(const line_writer&) = delete;
     line_writer& operator=(const line_writer&) = delete;

@@ -31,7 +31,7 @@ struct log_repair {
 };
 
 /// Replaces a damaged log by its intact part: the snapshot, and the calls before the first unreadable one. The old
-/// files get new names beside the new log.
+/// files are renamed, and stay in the folder of the new log.
 /// @throws std::runtime_error  as check_log, and if the snapshot cannot be read; then nothing has changed
 [[nodiscard]] TUTTI_EXPORT log_repair repair_log(const std::string& file);
 

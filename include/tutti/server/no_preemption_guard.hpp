@@ -1,18 +1,18 @@
 /// @file
-/// Sections of a procedure in which no other call takes over its worker.
+/// Sections of a procedure in which no other call takes over the procedure's worker.
 #pragma once
 
 #include "tutti/detail/config.hpp"
 
 namespace tutti::server {
 
-/// While an object of this class lives, a more urgent call does not interrupt the call that made it. Use it around
-/// actions that calls of the same worker must not interrupt, such as holding a mutex that other procedures also lock,
-/// or std::call_once. Objects may nest.
+/// While an object of this class lives, a more urgent call does not interrupt the call that made the object. Use an
+/// object around actions that calls of the same worker must not interrupt, such as holding a mutex that other
+/// procedures also lock, or std::call_once. Objects may nest.
 ///
-/// A transaction inside that waits, for another transaction or in `retry`, releases the worker nevertheless.
+/// A transaction inside such a section still releases the worker when it waits, for another transaction or in `retry`.
 ///
-/// The cost is some nanoseconds, and zero outside of a preemptive server.
+/// An object costs some nanoseconds, and nothing outside of a preemptive server.
 class TUTTI_EXPORT no_preemption_guard {
 public:
     no_preemption_guard() noexcept;
@@ -32,12 +32,12 @@ TUTTI_EXPORT void abandon_static(void* guard) noexcept;
 }  // namespace detail
 }  // namespace tutti::server
 
-/// Prevents preemption during the initialization of functions' static variables in one shared object. Use it once in
-/// the object. Otherwise, a call that interrupts such an initialization and reaches the same variable would wait
-/// forever. TUTTI_PROCEDURES contains this macro.
+/// Prevents preemption during the initialization of functions' static variables in one shared object. Use the macro
+/// once in the shared object. Otherwise, a call that interrupts such an initialization and reaches the same variable
+/// would wait forever. TUTTI_PROCEDURES contains this macro.
 ///
 /// The macro defines names of the C++ ABI again, as hidden symbols, so that only this object's own code uses them. The
-/// macro is empty in code for an executable, because the library would use the new definitions there, too.
+/// macro is empty in code for an executable, because in an executable the library would use the new definitions, too.
 #if defined(__PIC__) && !defined(__PIE__)
 #define TUTTI_NO_PREEMPTION_STATICS                                                                           \
     extern "C" __attribute__((visibility("hidden"))) int tutti_begin_static(void* guard) __asm__(             \

@@ -45,8 +45,8 @@ struct procedure_options {
     std::chrono::milliseconds time_limit{0};
     /// True: a call that has not begun by its deadline does not run, and gets the reply DEADLINE.
     bool refuse_late = false;
-    /// The highest priority that a client may set. A client that sets a higher one gets ARGUMENT. The program's own
-    /// calls may set any priority.
+    /// The highest priority that a client may set. A client that sets a higher priority gets ARGUMENT. The program's
+    /// own calls may set any priority.
     int max_client_priority = highest_priority;
     /// True: a call that waits in `retry` continues to wait after its client has disconnected or closed its sending
     /// side. The call then has no reply. False: tutti::interrupted ends such a call.
@@ -54,13 +54,13 @@ struct procedure_options {
     /// True: a client may set a deadline.
     bool clients_set_deadline = true;
     /// Promises that the procedure writes nothing. If calls are logged (log_settings), the procedure then runs as one
-    /// read-only block and is never logged. It also runs while the log cannot be written. If the procedure writes, the
-    /// reply is EXCEPTION. Without a log, the option has no effect.
+    /// read-only block and is never logged. The procedure also runs while the log cannot be written. If the procedure
+    /// writes, the reply is EXCEPTION. Without a log, the option has no effect.
     bool read_only = false;
 };
 
-/// Information about a call, for a procedure whose first parameter is a `const call&`. Priority and deadline fit the
-/// options of the same name of an atomic block.
+/// Information about a call, for a procedure whose first parameter is a `const call&`. You can pass its priority and
+/// deadline to the options of the same names of an atomic block.
 struct call {
     int priority = 0;
     tutti::deadline deadline{};
@@ -95,15 +95,15 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// A procedure with its types erased.
+/// A procedure without its C++ types, so that all procedures can be stored alike.
 struct procedure {
     std::string name;
     procedure_options options;
     std::size_t min_arguments = 0;  ///< minimum number of arguments
     std::size_t max_arguments = 0;
     std::function<void(const call&, std::span<const std::string_view>, reply&)> body;
-    /// Returns the object of the cluster that a call is about, if set. The call then runs on the server whose node owns
-    /// that object.
+    /// If set, returns the object of the cluster by which a call is routed. The call then runs on the server whose node
+    /// owns that object.
     std::function<cluster::object_id(std::span<const std::string_view>)> routing_object{};
 };
 
@@ -143,8 +143,8 @@ struct parameter<std::vector<T>> {
 template <class... P>
 struct types {};
 
-/// Returns true if each parameter finds the arguments that it needs. An optional parameter must not precede a required
-/// one, and a vector must be the last parameter.
+/// Returns true if calls can pass arguments to every parameter: no optional parameter precedes a required one, and a
+/// vector is the last parameter.
 template <class... P>
 constexpr bool in_order() {
     bool fits = true, may_be_left_out = false, takes_all = false;
@@ -215,7 +215,7 @@ procedure make(std::string name, const procedure_options& options, F f, types<P.
             }};
 }
 
-/// Makes the function that returns the object by which a call is routed, from a function of the call's first arguments.
+/// Converts a function of a call's first arguments to the function that returns the object by which the call is routed.
 template <std::size_t Given, class A, class... P>
 auto make_routing_function(A a, types<P...>) {
     static_assert((std::size_t{0} + ... + parameter<P>::min_arguments) <= Given,
@@ -236,7 +236,7 @@ consteval std::size_t min_arguments_of(types<P...>) {
 
 }  // namespace detail
 
-/// The destination of a procedure's data for a snapshot, piece by piece.
+/// Receives the data of a procedure for a snapshot, piece by piece.
 class TUTTI_EXPORT snapshot_writer {
 public:
     snapshot_writer() = default;
@@ -246,7 +246,7 @@ public:
     virtual void put(std::string_view piece) = 0;
 };
 
-/// The source of a procedure's data when a snapshot is loaded, in the same pieces.
+/// Returns the data of a procedure when a snapshot is loaded, in the pieces in which they were saved.
 class TUTTI_EXPORT snapshot_reader {
 public:
     snapshot_reader() = default;
@@ -268,17 +268,17 @@ public:
     /// Registers a procedure. `f` takes its arguments by value or const reference, of types that have a codec. `f`
     /// returns such a type or nothing. A std::vector must be the last parameter. All parameters after a std::optional
     /// must be optional or a vector. `f` runs on many threads at once. An exception that leaves `f` becomes an error
-    /// reply. Tutti's own exceptions have codes of their own (docs/server.md). Any other exception gives EXCEPTION, its
-    /// name and `what()`. A name has 1 to 100 printable ASCII characters without blanks. The words that can precede a
-    /// name in a call are not allowed as names: PRIORITY, DEADLINE, ID, --.
+    /// reply. Each of Tutti's own exceptions has an error code (docs/server.md). For any other exception, the reply is
+    /// EXCEPTION with the exception's name and `what()`. A name has 1 to 100 printable ASCII characters without blanks.
+    /// The words that can precede a name in a call are not allowed as names: PRIORITY, DEADLINE, ID, --.
     /// @throws registration_error  if the name is taken or invalid, or an option is out of range
     template <class F>
     void add(std::string name, const procedure_options& options, F f) {
         using s = detail::signature<F>;
         add(detail::make<typename s::result>(std::move(name), options, std::move(f), typename s::parameters{}));
     }
-    /// Registers a procedure whose calls run, on a cluster, at the owner of an object: the server whose node owns it.
-    /// If that server lacks the procedure or has no room, the call runs on the server that received it
+    /// Registers a procedure whose calls run, on a cluster, at the server whose node owns a given object. If that
+    /// server lacks the procedure or has no room, the call runs on the server that received the call
     /// (docs/server-cluster.md). `routing_object` takes the call's first arguments, or all of them, by value or const
     /// reference, and returns the object. The result is a cluster::object_id, or a text that names the object.
     /// `routing_object` runs on many threads at once, which also serve clients, so it should only compute the id. If
@@ -300,17 +300,17 @@ public:
     [[nodiscard]] virtual std::string setting(std::string_view name, std::string_view otherwise) const = 0;
     /// Runs `f` after the last call has ended, on the thread that drains the server. Several functions run in the order
     /// of their registration. If one throws, the others still run, and the server exits with a failure. A server that
-    /// never started runs none.
+    /// was never started runs none of these functions.
     virtual void at_end(std::function<void()> f) = 0;
     /// Sets how a server that logs its calls saves the data of `name` to a snapshot and restores them. Without these
     /// functions, a start runs all logged calls again.
     ///
-    /// `dump` runs in a copy of the process with one thread, while calls run here, or at the end of the server. `dump`
-    /// runs inside a read-only transaction, and must read all data by transactions of its own or of the library's
-    /// functions. `dump` must not take a lock that another thread may have held when the process was copied. `load`
-    /// runs before the first call, on the initial data of the shared object. If there is no snapshot yet, `load` is not
-    /// called. Every object that keeps data must be in the snapshot, because the server drops the log from before the
-    /// snapshot.
+    /// `dump` runs in a copy of the process with one thread, while calls run in the original process, or at the end of
+    /// the server. `dump` runs inside a read-only transaction, and must read all data by transactions of its own or of
+    /// the library's functions. `dump` must not take a lock that another thread may have held when the process was
+    /// copied. `load` runs before the first call, on the initial data of the shared object. If there is no snapshot
+    /// yet, `load` is not called. Every object that keeps data must be in the snapshot, because the server drops the
+    /// log from before the snapshot.
     /// @throws registration_error  if the name is taken
     virtual void at_snapshot(std::string name, std::function<void(snapshot_writer&)> dump,
                              std::function<void(snapshot_reader&)> load) = 0;
@@ -358,7 +358,7 @@ consteval object_layout layout_of_this_object() {
 }  // namespace tutti::server
 
 /// Begins the function in which a shared object registers its procedures. The function's name contains the version of
-/// the interface, so that the server can refuse an object of another version. The server also refuses an object whose
+/// the interface, so that the server can reject an object of another version. The server also rejects an object whose
 /// standard library types have another layout.
 #define TUTTI_PROCEDURES(registry_name)                                                     \
     TUTTI_NO_PREEMPTION_STATICS                                                             \

@@ -16,7 +16,7 @@ namespace tutti::server {
 /// The protocol of the client: RESP2, or RESP3 after HELLO 3.
 enum class protocol : std::uint8_t { resp2 = 2, resp3 = 3 };
 
-/// Writes exactly one value, which may be a list of values. The server refuses a reply with any other number of values,
+/// Writes exactly one value, which may be a list of values. The server rejects a reply with any other number of values,
 /// so that a wrong codec harms only its own caller.
 ///
 /// Thread safety: none.
@@ -98,7 +98,8 @@ private:
     }
     void end() {
         to_->append("\r\n");
-        // Without this flag, a list that follows a complete value would be balanced by its own elements.
+        // Without this flag, a second value that is a list would go unnoticed, because the list's elements would
+        // restore the count.
         if (missing_ == 0) more_than_one_ = true;
         --missing_;
     }

@@ -1,6 +1,6 @@
 /// @file
 /// The transaction server as a part of a program. The server runs procedures by priority and deadline. The program
-/// itself calls procedures, and clients can call them over sockets if the program asks for sockets.
+/// itself calls procedures. Clients can also call them over sockets, if the settings contain an address.
 ///
 ///     tutti::server::service bank{{.workers = 2}};
 ///     bank.procedures().add("balance", {.priority = 4}, [](int account) { return accounts[account].load(); });
@@ -25,7 +25,7 @@
 
 namespace tutti::server {
 
-/// The options of one call. Missing options are those of the procedure.
+/// The options of one call. For an option that is not set, the procedure's own option applies.
 struct call_options {
     std::optional<int> priority{};
     std::optional<std::chrono::microseconds> deadline{};
@@ -41,19 +41,19 @@ private:
     std::string code_;
 };
 
-/// The reasons why the end of a server waits.
+/// The reasons why the shutdown of a server waits.
 struct drain_obstacles {
     std::vector<std::string> lines{};  ///< for people: calls with procedure, caller and time, or other reasons
     bool saves_data = false;           ///< true: a snapshot is in progress, which takes long for much data
 };
 
 /// A transaction server. Thread safety: before `start`, one thread at a time may use it; afterwards, any thread may
-/// query and call. One thread calls `start` and `drain`.
+/// query the server and call procedures. A single thread calls `start` and `drain`.
 class TUTTI_EXPORT service {
 public:
     /// @throws std::invalid_argument  if a setting is invalid; the message names it and a valid value
     explicit service(settings how);
-    /// Drains. Exceptions of `at_end` functions are lost here.
+    /// Calls `drain`. Exceptions of `at_end` functions are dropped here.
     ~service();
     service(const service&) = delete;
     service& operator=(const service&) = delete;
@@ -68,7 +68,8 @@ public:
     /// Returns the settings that no procedure has read.
     [[nodiscard]] std::vector<std::string> unused_settings() const;
 
-    /// Throws the exceptions that `start` would throw, except for addresses: another process may be listening there.
+    /// Throws the exceptions that `start` would throw. Does not check the addresses, because another process may be
+    /// listening on them.
     /// REQUIRES: the service has not started and will not start.
     void check();
 
@@ -79,35 +80,35 @@ public:
     /// or `migrate`
     /// @throws std::logic_error  if the service has started before, or the process runs another preemptive server
     void start();
-    /// Shuts down. Refuses new calls, also the program's own. Finishes all accepted calls, sends their replies, and
-    /// closes every connection. Then runs the functions registered by `at_end` on this thread. Idempotent. Does nothing
-    /// if the service has not started. A procedure must not call this function.
+    /// Shuts down. Rejects new calls, including the program's own. Finishes all accepted calls, sends their replies,
+    /// and closes every connection. Then runs the functions registered by `at_end` on this thread. Idempotent. Does
+    /// nothing if the service has not started. A procedure must not call this function.
     /// @throws the first exception of an `at_end` function
     void drain();
 
-    /// Returns the reasons why `drain` waits, also while `start` is still running. Flushes the log first. When this
-    /// function returns, the log contains all calls whose replies were sent, unless the log cannot be written for half
-    /// a second. So a program may exit without a longer wait. You can call this function from any thread, while this
-    /// object lives.
+    /// Returns the reasons why `drain` waits. You can also call this function while `start` is still running. Flushes
+    /// the log first. When this function returns, the log contains all calls whose replies were sent, unless the log
+    /// cannot be written for half a second. So a program may exit without a longer wait. You can call this function
+    /// from any thread, while this object lives.
     [[nodiscard]] drain_obstacles awaited_by_drain();
 
     [[nodiscard]] std::uint16_t port() const noexcept;  ///< 0 without TCP
-    /// Returns the port of the metrics, or 0 without one. The port is known before the log is read: any thread may call
-    /// this function, also during start().
+    /// Returns the port of the metrics, or 0 if there is none. The port is known before the log is read: any thread may
+    /// call this function, also during start().
     [[nodiscard]] std::uint16_t metrics_port() const noexcept;
-    /// Ends following: from here on this server leads, and accepts calls that write. Returns an empty string once the
-    /// server leads, or the reason why it cannot lead. One thread at a time may call this function.
+    /// Makes this follower a leader, which accepts calls that write. Returns an empty string once the server leads, or
+    /// the reason why it cannot lead. One thread at a time may call this function.
     [[nodiscard]] std::string promote();
     /// Makes a follower the leader, without losing a call whose reply was sent. Afterwards this server follows the new
     /// leader. `to` is HOST:PORT of the follower, as this server reaches it. If `to` is empty, the most advanced
-    /// follower becomes the leader. Clients' calls that write wait meanwhile, for at most `time_limit`. The program's
-    /// own calls that write are refused. Returns an empty string once the other server leads, or the reason why it does
-    /// not. In that case this server normally leads as before. If the other server was told to lead and has not
-    /// answered, this server accepts no calls that write until it answers.
+    /// follower becomes the leader. Meanwhile, clients' calls that write wait for at most `time_limit`, and the
+    /// program's own calls that write are rejected. Returns an empty string once the other server leads, or the reason
+    /// why it does not. In that case this server usually remains the leader. If the other server was told to lead and
+    /// has not answered, this server accepts no calls that write until it answers.
     [[nodiscard]] std::string hand_over(const std::string& to = {},
                                         std::chrono::milliseconds time_limit = std::chrono::seconds{10});
-    /// Reads the files of `settings::tls` again. New connections use them, and existing connections keep theirs.
-    /// Returns false if there are no such files, or if the service has not started.
+    /// Reads the files of `settings::tls` again. New connections use the new files, and existing connections keep their
+    /// certificates. Returns false if no files are set, or if the service has not started.
     /// @throws std::runtime_error  if a file is unusable; the message names the file, and the old certificates stay in
     /// use
     bool renew_certificates();
@@ -119,11 +120,11 @@ public:
     [[nodiscard]] bool responds() noexcept;
 
     /// Calls a procedure by name. `then` receives the reply in RESP3, exactly once. `then` usually runs on the thread
-    /// that ran the call. If the call was refused, `then` runs on this thread before the function returns. In two other
-    /// cases, `then` runs on a thread of the server. First, a more urgent call may displace the call before its begin.
-    /// Second, the call may not end after its time limit. `then` may run transactions. `then` must not throw, because
-    /// an exception terminates the program. `then` must not wait for another call, because `then` may block that call's
-    /// worker. After the error STACKOVERFLOW, `then` may use at most 64 KiB of stack.
+    /// that ran the call. If the call is rejected at once, `then` runs on this thread before the function returns.
+    /// `then` runs on another thread of the server in two cases: a more urgent call has displaced the waiting call, or
+    /// the call has not ended after its time limit. `then` may run transactions. `then` must not throw, because an
+    /// exception terminates the program. `then` must not wait for another call, because `then` may occupy the worker
+    /// that this call needs. After the error STACKOVERFLOW, `then` may use at most 64 KiB of stack.
     /// REQUIRES: the service has started. @throws std::bad_alloc  in this case `then` is not called
     void call_raw(std::string_view name, std::vector<std::string> arguments, const call_options& how,
                   std::function<void(std::string_view)> then);

@@ -20,7 +20,7 @@ namespace {
 
 void release(void* memory) { std::free(memory); }
 
-/// Calls `get`, which allocates `bytes`, and registers the memory with the transaction.
+/// Calls `get` to allocate `bytes`, and registers the memory with the transaction.
 template <class F>
 void* allocate(tutti_tx* handle, size_t bytes, F get) {
     return guarded(handle, [&](tx& t) -> void* {

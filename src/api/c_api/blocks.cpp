@@ -3,8 +3,8 @@
 //
 // A block can be left in three ways. First, its body returns. Second, a signal or an error jumps to the block's frame.
 // Third, an exception (also `unwind`) arrives from C++ code inside the body. Each function that sets a jump target
-// calls the body through another function that is not inlined. A jump restores no value that the compiler keeps in a
-// register of the skipped code.
+// calls the body through another function that is not inlined. This is necessary because a jump does not restore values
+// that the compiler keeps in registers of the skipped code.
 #include <cstdlib>
 #include <cstring>
 
@@ -18,7 +18,7 @@
 #include "core/state/critical.hpp"
 #include "tutti/atomically.hpp"
 
-// Defined if a sanitizer's runtime is in the program.
+// These functions are defined if the program contains a sanitizer's runtime.
 extern "C" {
 [[gnu::weak]] void __asan_init();
 [[gnu::weak]] void __tsan_init();
@@ -37,12 +37,12 @@ static_assert(offsetof(detail::site_slot, line) == offsetof(tutti_site, line));
 struct c_body {
     tutti_body* body;
     void* argument;
-    bool committed = false;  // the block has committed, and an exception leaves it nevertheless
+    bool committed = false;  // the block has committed, but an exception leaves it
     void operator()(tx& t) const { body(to_c(t), argument); }
 };
 
-/// Returns true if the program runs under a sanitizer. A sanitizer loses track of the stack unless the C library makes
-/// the jumps past the program's frames. The library may be compiled without the sanitizer, so the check is at run time.
+/// Returns true if the program runs under a sanitizer. A sanitizer can follow jumps past the program's frames only if
+/// the C library makes them. The library may be compiled without the sanitizer, so the check is at run time.
 bool sanitized() noexcept { return __asan_init != nullptr || __tsan_init != nullptr || __hwasan_init != nullptr; }
 
 /// A frame that is the target of either kind of jump.
@@ -59,14 +59,14 @@ struct c_frame : detail::frame_for_library_jump {
 
 // ---- outermost ------------------------------------------------------------------------------------------------
 
-/// Runs the body and commits until that succeeds. The first attempt has begun already.
+/// Runs the body and commits, again and again until the commit succeeds. REQUIRES: the first attempt has begun.
 TUTTI_NOINLINE int run_attempts(tx& t, c_body& body) {
     for (;;) {
         try {
             body(t);
             if (detail::access::ops(t).commit(t)) return TUTTI_COMMITTED;
         } catch (...) {
-            // A signal may come from a C++ block inside the body. That block has ended.
+            // The signal may come from a C++ block inside the body, which has ended by now.
             if (!detail::signalled(t)) {
                 // If an on_commit handler throws, the block is already over.
                 body.committed = !detail::access::running(t);
@@ -123,7 +123,7 @@ struct saved_memory {
 
 enum class role : std::uint8_t { child, alternative, rest };
 
-/// @return a result; for an alternative, TUTTI_CANCELLED if it retried
+/// @return a result; for an alternative, TUTTI_CANCELLED if it called retry
 TUTTI_NOINLINE int run_nested(tx& t, c_body& body, role r, const saved_memory& saved = {}) {
     int failure = 0;
     c_frame f;
@@ -165,12 +165,12 @@ int run(tutti_site& site, const tutti_options* options_or_null, c_body& body) {
         return result;
     } catch (...) {
         given.report();
-        detail::fail(t);  // needed if beginning an attempt, or waiting for it, failed
+        detail::fail(t);  // needed if an attempt could not begin, or the wait for it failed
         throw;
     }
 }
 
-/// Runs the alternatives until one does not retry.
+/// Runs the alternatives in order, until one of them does not call retry.
 int choose(tx& t, const tutti_alternative* alternatives, std::size_t count) {
     for (std::size_t i = 0;; ++i) {
         const bool last = i + 1 == count;
@@ -241,8 +241,8 @@ int tutti_or_else(tutti_tx* handle, const tutti_alternative* alternatives, size_
         if (alternatives[i].body == nullptr) fail_use(handle, "tutti_or_else: an alternative's body is null");
     }
     const int result = result_of([&] { return choose(tutti::from_c(handle), alternatives, count); });
-    // The last alternative was cancelled, because a cancel leaves any other alternative for the outer block. So this
-    // cancels the outer block.
+    // Only the last alternative returns TUTTI_CANCELLED, because a cancel in any other alternative leaves to the outer
+    // block. So cancel the outer block.
     if (result == TUTTI_CANCELLED) tutti_cancel(handle);
     return result;
 }

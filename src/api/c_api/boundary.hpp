@@ -1,12 +1,12 @@
-// The boundary between C frames and the runtime. Exceptions of the runtime do not cross it into a C caller.
+// The boundary between C frames and the runtime. Exceptions of the runtime do not cross this boundary into a C caller.
 //
 // A signal (restart, retry, cancel) does not need this file. The runtime jumps to the innermost block if that is a C
 // block, and throws `unwind` if it is a C++ block.
 //
-// An error (usage_error, std::bad_alloc) is always thrown. If a call inside a C block throws it, this file catches it,
-// stores its text, and stores its code in the block's frame. Then it jumps to the block, which rolls back and returns
-// the code. Inside a C++ block the exception continues to that block, through C frames that have nothing to destroy.
-// Without a block there is no caller to report to, so the program ends with the text.
+// An error (usage_error, std::bad_alloc) is always thrown. If a call inside a C block throws it, this file catches the
+// error, stores its text, and stores its code in the block's frame. Then this file jumps to the block, which rolls back
+// and returns the code. Inside a C++ block the exception continues to that block, through C frames that have nothing to
+// destroy. Outside of all blocks, no caller can receive the error, so the program ends with the text.
 //
 // The callers of this file hold no objects with destructors at the time of the call, because the jumps skip their
 // frames.
@@ -36,7 +36,7 @@ int result_of_exception();
 /// never run a transaction.
 int code_for_block(tx* t);
 
-/// Runs a call of the runtime for C code. `operation` captures by reference only.
+/// Runs `operation`, a call of the runtime, for C code. `operation` must capture only by reference.
 template <class F>
 TUTTI_ALWAYS_INLINE auto guarded(tx* t, F operation) -> decltype(operation()) {
     int code = 0;
@@ -51,7 +51,7 @@ TUTTI_ALWAYS_INLINE auto guarded(tx* t, F operation) -> decltype(operation()) {
     fail_block(*t, code);
 }
 
-/// Runs `operation(tx&)` in the same way, for a call that takes the transaction.
+/// Runs `operation(tx&)` in the same way, for a call with a transaction argument.
 template <class F>
 TUTTI_ALWAYS_INLINE auto guarded(tutti_tx* handle, F operation) {
     tx& t = from_c(handle);
@@ -61,7 +61,7 @@ TUTTI_ALWAYS_INLINE auto guarded(tutti_tx* handle, F operation) {
 /// Reports an error that the C interface itself finds.
 [[noreturn]] TUTTI_COLD void fail_use(tutti_tx* handle, const char* text);
 
-/// Runs a call outside transactions that reports with a code. Returns 0, or the exception's code.
+/// Runs a call outside of transactions that reports its result as a code. Returns 0, or the exception's code.
 template <class F>
 int reported(F operation) {
     try {

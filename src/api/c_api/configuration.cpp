@@ -5,12 +5,12 @@
 
 using tutti::api::reported;
 
-// Names and summaries are literals in the tables of algorithms and policies. So a view's data end with a zero and live
-// forever.
+// Names and summaries are literals in the tables of algorithms and policies. So the characters of such a view end with
+// a zero and are valid forever.
 
 namespace {
 
-/// Returns `text` of the description at `index`, or null past the last one.
+/// Returns the member `text` of the description at `index`, or null past the last description.
 template <class Description>
 const char* text_at(size_t index, std::vector<Description> (*available)(), std::string_view Description::* text) {
     const char* found = nullptr;

@@ -14,7 +14,8 @@ void tutti_retry(tutti_tx* handle) {
 }
 
 void tutti_retry_for(tutti_tx* handle, uint64_t nanoseconds) {
-    // An endless wait is a century: the sum of a longer wait and the current time could overflow.
+    // A wait without a limit lasts at most a century, because the sum of a longer wait and the current time could
+    // overflow.
     constexpr std::uint64_t max_nanoseconds = 100ULL * 366 * 24 * 3600 * 1'000'000'000;
     const std::chrono::nanoseconds limit{
         static_cast<std::int64_t>(nanoseconds < max_nanoseconds ? nanoseconds : max_nanoseconds)};
@@ -52,7 +53,7 @@ tutti_tx* tutti_current() {
     tx* const t = tutti::detail::current_transaction;
     if (t == nullptr) return nullptr;
     if (tutti::detail::access::running(*t)) return tutti::to_c(*t);
-    // This is inside a block of the language in hardware, which has no transaction object to return.
+    // The caller is inside a block of the language that runs in hardware, so there is no transaction object to return.
     tutti::core::leave_hardware(tutti::core::descriptor::of(*t), tutti::hardware_abort::software);
     return nullptr;
 }

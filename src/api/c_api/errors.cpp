@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-// A fixed buffer, because one of the errors to report is that memory ran out.
+// The buffer has a fixed size, because one of the errors to report is that memory ran out.
 thread_local char last_error[512] = "";
 
 constexpr const char* out_of_memory = "memory ran out";
@@ -47,8 +47,8 @@ int code_for_block(tx* t) {
         }
     }
     const core::descriptor& d = core::descriptor::of(*t);
-    // While a handler that must not touch the transaction runs, or a destructor during an unwind, the stack has frames
-    // that a jump must not skip.
+    // A jump must not skip the frames of a handler that must not touch the transaction, nor those of a destructor that
+    // runs during an unwind.
     const bool jumps = (d.slow_path & core::slow_path_frozen) == 0 && !d.unwinding();
     if (d.frame_->failure == nullptr || !jumps) throw;
     return result_of_exception();
@@ -87,6 +87,6 @@ const char* tutti_hardware_abort_name(tutti_hardware_abort why) {
 }
 
 const char* tutti_abort_cause_name(tutti_abort_cause cause) {
-    // The names are literals, which end with a zero beyond the view.
+    // The names are literals, so a zero follows the characters of the view.
     return tutti::name_of(static_cast<tutti::abort_cause>(cause)).data();
 }

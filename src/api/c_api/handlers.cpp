@@ -36,8 +36,8 @@ private:
     void* argument_;
 };
 
-/// Registers a new H made from `arguments`. The calls of `tx` cannot be used, because they may jump while they hold the
-/// handler.
+/// Registers a new H made from `arguments`. The functions of `tx` that register handlers cannot be used, because they
+/// may leave by a jump while they own the handler.
 template <class H, class... Arguments>
 H& register_handler(tutti_tx* handle, deferred::kind point, const Arguments&... arguments) {
     return *guarded(handle, [&](tx& t) {

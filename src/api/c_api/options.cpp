@@ -21,7 +21,7 @@ static_assert(static_cast<int>(missed_deadline::run_anyway) == TUTTI_RUN_ANYWAY)
 static_assert(static_cast<int>(missed_deadline::run_irrevocable) == TUTTI_RUN_IRREVOCABLE);
 static_assert(static_cast<int>(missed_deadline::refuse) == TUTTI_REFUSE);
 
-/// The size of the structure in its first version. A size above the other limit means that the structure is
+/// The size of the structure in its first version. A size above max_options_size means that the structure is
 /// uninitialized.
 constexpr std::size_t min_options_size = offsetof(tutti_options, deadline);
 constexpr std::size_t max_options_size = 4096;
@@ -76,7 +76,7 @@ void c_options::read_deadline(const tutti_options& from) {
         throw usage_error{"tutti_options: deadline and deadline_at are both set; give one of the two"};
     }
     check_range(from.when_missed, TUTTI_REFUSE, "tutti_options: when_missed is not a tutti_missed_deadline");
-    // The epoch of the steady clock is that of CLOCK_MONOTONIC.
+    // The steady clock has the same epoch as CLOCK_MONOTONIC.
     if (from.deadline != 0) options_.deadline = nanoseconds(from.deadline);
     else options_.deadline = std::chrono::steady_clock::time_point{nanoseconds(from.deadline_at)};
     if (from.qos != 0) options_.qos = from.qos;

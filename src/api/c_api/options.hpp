@@ -8,7 +8,7 @@ namespace tutti::api {
 
 class c_options {
 public:
-    /// `given` may be null for the defaults. Throws usage_error for invalid values.
+    /// If `given` is null, returns the defaults. Throws usage_error for invalid values.
     explicit c_options(const tutti_options* given);
     c_options(const c_options&) = delete;
     c_options& operator=(const c_options&) = delete;

@@ -8,7 +8,7 @@ using tutti::api::guarded;
 using tutti::detail::access;
 using tutti::detail::cell;
 
-// A tutti_var is a cell under another name.
+// A tutti_var has the layout of a cell.
 static_assert(sizeof(tutti_var) == sizeof(cell) && alignof(tutti_var) == alignof(cell));
 static_assert(offsetof(tutti_var, value_) == offsetof(cell, value));
 static_assert(offsetof(tutti_var, orec_) == offsetof(cell, orec));

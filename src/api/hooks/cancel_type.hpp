@@ -1,8 +1,8 @@
 // The wrapper of the C library's pthread_setcanceltype.
 //
 // The engine needs to know whether a thread has asked to be cancellable at any instruction. The state in glibc does not
-// show that. Up to version 2.40, a system call that is a cancellation point stores the asynchronous type while it
-// waits. A thread with deferred cancellation that ends there looks like an asynchronous one afterwards.
+// show this: up to version 2.40, a system call that is a cancellation point sets the asynchronous type while it waits.
+// If a thread with deferred cancellation ends in such a call, it looks like an asynchronously cancellable thread.
 #pragma once
 
 #include <dlfcn.h>
@@ -10,8 +10,8 @@
 #include "tutti/detail/annotations.hpp"
 
 /// Defines pthread_setcanceltype, which calls the next function of that name, and then record(type). The next function
-/// may unwind its caller because of a pending cancellation. That is the caller's choice, so record is not called then.
-/// The next function is looked up at the first call, which may precede the library's own initializers.
+/// may unwind its caller because of a pending cancellation. In this case, record is not called. The next function is
+/// looked up at the first call, which may precede the library's own initializers.
 #define TUTTI_CANCEL_TYPE(record)                                                                                    \
     extern "C" TUTTI_EXPORT int tutti_pthread_setcanceltype(int type, int* before) __asm__("pthread_setcanceltype"); \
     extern "C" int tutti_pthread_setcanceltype(int type, int* before) {                                              \

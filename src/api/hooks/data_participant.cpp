@@ -64,8 +64,8 @@ void roll_back_to(core::descriptor& d, const detail::frame& to) {
 void roll_back_to_valid_reads(core::descriptor& d) { d.algorithm->refresh(d); }
 
 bool reads_are_valid(core::descriptor& d) {
-    // The reads of three kinds of transactions cannot change: irrevocable ones, those that run alone, and those that
-    // hold a lock against all commits (norec, from its prepare on).
+    // In three cases, no other transaction can change the values that d has read: d is irrevocable, d runs alone, or d
+    // holds a lock that keeps out all commits (norec, after its prepare).
     return d.algorithm->one_at_a_time || d.is_irrevocable() || d.algorithm_data.holds_lock || d.algorithm->unchanged(d);
 }
 
@@ -93,7 +93,7 @@ bool lock_reads(core::descriptor& d) noexcept {
     if (d.reads() == 0) return true;
     if (d.algorithm->one_at_a_time || d.cannot_be_killed() || d.algorithm_data.holds_lock || owns_all_reads(d))
         return true;
-    // Marks alone do not suffice: a writer may mistake one for a mark of an attempt that it has killed
+    // Marks alone do not suffice, because a writer may mistake such a mark for that of an attempt that it has killed
     // (time_based.hpp).
     d.run.next_mode = memory::status::irrevocable;
     d.run.irrevocable_only_to_commit = true;

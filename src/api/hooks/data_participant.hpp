@@ -7,7 +7,7 @@
 
 namespace tutti::api {
 
-/// Returns if a block runs on d and may be accessed. Otherwise leaves by usage_error, or by the pending signal.
+/// Returns normally if a block runs on d and may be accessed. Otherwise leaves by usage_error or by the pending signal.
 TUTTI_EXPORT void require_access(core::descriptor& d);
 
 /// Joins the running attempt. The commit then calls the data participant's `commit_one_phase` first. REQUIRES: the
@@ -17,8 +17,9 @@ TUTTI_ALWAYS_INLINE void join_as_single_voter(core::descriptor& d, core::data_pa
 }
 
 /// Joins the running attempt, in any of its open blocks. May restart the attempt first, so that it logs its
-/// reads. Throws std::bad_alloc. Returns true if the block has the default rules of contention and no other block runs
-/// around it. By these rules the block claims no precedence, and it waits and pauses, unless it loses over objects.
+/// reads. Throws std::bad_alloc. Returns true if the block has the default rules for conflicts over objects, and no
+/// other block runs around it. By these rules, the block claims no precedence, and may wait and pause. Returns false
+/// for a block that has lost too often.
 TUTTI_EXPORT bool join_attempt(core::descriptor& d, core::data_participant& p);
 
 /// Begins a step: the data participant is about to provide new data to the body. The step belongs to the block that is
@@ -26,21 +27,21 @@ TUTTI_EXPORT bool join_attempt(core::descriptor& d, core::data_participant& p);
 TUTTI_EXPORT void begin_step(core::descriptor& d, core::data_participant& p);
 
 /// Returns the nested block that can run again alone after a conflict in step number `step`, counted among the steps
-/// that are not forgotten. The data of this step have changed, or cannot be had. The data of all earlier steps are
-/// current. The result is the innermost open nested block that had begun before this step. Returns null if only
-/// restart_attempt helps. Also returns null if the attempt cannot be rolled back in part. Also returns null after 64
-/// such roll-backs of an attempt, while the context finds that they do not help. If `must_own_nothing`, d has waited
-/// for another transaction for long. Then d must go back further if it owned something when that block began.
+/// that are not forgotten. REQUIRES: the data of this step have changed or are unavailable. The data of all earlier
+/// steps are current. The result is the innermost open nested block that had begun before this step. Returns null if
+/// only restart_attempt helps, or if the attempt cannot be rolled back partially. Also returns null after 64 partial
+/// roll-backs of an attempt, while the context finds that they do not help. If `must_own_nothing` is true, because d
+/// has waited long for another transaction, the result is a block at whose begin d owned nothing.
 [[nodiscard]] TUTTI_EXPORT const detail::frame* rollback_target(core::descriptor& d,
                                                                       const core::data_participant& p, std::size_t step,
                                                                       bool must_own_nothing) noexcept;
 
-/// Rolls that block back and runs it again: first undo actions, then steps that are forgotten, then the body. REQUIRES:
-/// the data of all steps that stay were current when the local snapshot was taken, or later.
+/// Rolls the block `to` back and runs it again. First runs the undo actions, then forgets the block's steps, then runs
+/// the body. REQUIRES: the data of all steps that stay were current when the local snapshot was taken, or later.
 [[noreturn]] TUTTI_EXPORT void roll_back_to(core::descriptor& d, const detail::frame& to);
 
-/// Goes back to a point at which all variables that d has read are current, or restarts. Call it after
-/// `reads_are_valid` has returned false. Returns if all these variables are current after all.
+/// Rolls d back to a point at which all variables that d has read are current, or restarts d. Call this function after
+/// `reads_are_valid` has returned false. Returns normally if all these variables are current after all.
 TUTTI_EXPORT void roll_back_to_valid_reads(core::descriptor& d);
 
 /// Returns true if all variables that d has read are current now. May move the snapshot of d, without a call to its
@@ -50,13 +51,13 @@ TUTTI_EXPORT void roll_back_to_valid_reads(core::descriptor& d);
 /// Returns true if d has read and written no variable, and only one data participant takes part.
 [[nodiscard]] TUTTI_EXPORT bool is_sole_participant(const core::descriptor& d) noexcept;
 
-/// Returns true if no participant votes after that data participant, so that its vote may be the decision.
+/// Returns true if no other participant votes after `p`, so that the vote of `p` may be the decision.
 [[nodiscard]] TUTTI_EXPORT bool is_last_to_vote(const core::descriptor& d, const participant& p) noexcept;
 
-/// Returns true if the variables that d has read stay current until its end. Call it while d votes. If it returns
-/// false, vote restart: the next attempt runs irrevocably, though it may restart. This function is for a participant
-/// whose vote is the decision. The participant then commits elsewhere, permanently, at an instant at which the local
-/// reads must be current.
+/// Returns true if the variables that d has read stay current until the end of d. Call this function while d votes. If
+/// the result is false, vote for a restart: the next attempt runs irrevocably, although it may still restart. This
+/// function is for a participant whose vote is the decision. The participant then commits elsewhere, permanently, at an
+/// instant at which the local reads must be current.
 [[nodiscard]] TUTTI_EXPORT bool lock_reads(core::descriptor& d) noexcept;
 
 /// Returns true if only one data participant votes, and there is no at_commit handler.
@@ -64,25 +65,26 @@ TUTTI_EXPORT void roll_back_to_valid_reads(core::descriptor& d);
 /// Returns the number of the process's blocks that sleep in `retry` now, or are about to.
 [[nodiscard]] TUTTI_EXPORT std::uint32_t blocks_in_retry() noexcept;
 
-/// Waits until `ended` is nonzero, or `until`. May return early. Runs in the middle of d's transaction, or before it. A
-/// preemptable context releases its worker meanwhile, and a more urgent context may run first.
+/// Waits until `ended` is nonzero or the time `until` has come. May return early. The caller is in the middle of d's
+/// transaction, or before its begin. Meanwhile, a preemptable context releases its worker, so that a more urgent
+/// context may run.
 TUTTI_EXPORT void park(core::descriptor& d, const detail::shared<std::uint32_t>& ended,
                               base::deadline until) noexcept;
 /// Ends the wait of d in `park`, if d waits. You can call this function from any thread. REQUIRES: d is in `park` with
-/// `ended`, or about to be, and does not finally continue before this function has returned.
+/// `ended`, or about to enter it, and calls `park` again if it returns before this function has returned.
 TUTTI_EXPORT void unpark(core::descriptor& d, detail::shared<std::uint32_t>& ended) noexcept;
 
-/// The behaviour of the outermost block around d towards blocks of other processes.
+/// How the outermost block around d behaves in conflicts with blocks of other processes.
 struct remote_contention {
     core::remote_conflict_rules rules;
     bool bounded = true;    ///< a block that loses too often precedes all blocks that do not; of two such blocks, the
                             ///< older one precedes
-    bool senior = false;    ///< the block has lost too often, over variables
+    bool senior = false;    ///< the block has lost too many conflicts over variables
     std::int64_t rank = 0;  ///< its priority, or a rank from its deadline, by the wall clock
 };
 [[nodiscard]] TUTTI_EXPORT remote_contention remote_contention_of(const core::descriptor& d) noexcept;
 
-/// Rolls the attempt back and runs the block again. REQUIRES: d is not bound to commit.
+/// Rolls the attempt back and runs the block again. REQUIRES: d is not obliged to commit.
 [[noreturn]] TUTTI_EXPORT void restart_attempt(core::descriptor& d);
 
 }  // namespace tutti::api

@@ -20,7 +20,7 @@ namespace {
 constexpr options irrevocable_at_once{.name = "fork", .mode = mode::irrevocable};
 constinit detail::site_slot uncounted{.site{nullptr}, .file = "", .function = "", .line = 0};
 
-/// The state of the calling thread's fork_alone.
+/// The state of the fork_alone call that the calling thread is in.
 struct forking {
     quiescent_action& action;
     std::optional<::pid_t> child{};
@@ -39,7 +39,8 @@ void copy_the_process() noexcept {
 
 /// Waits until no transaction holds an abstract lock. A transaction that has been rolled back holds its abstract locks
 /// until it has undone the commits of its open nested blocks. A transaction that has committed holds them a moment
-/// longer. Returns false if one still holds a lock at `until`, or after a moment, because an undo may wait for d.
+/// longer. Returns false if a lock is still held at `until` or after max_wait. Waiting longer could deadlock, because
+/// such an undo may wait for d.
 bool abstract_locks_are_free(core::descriptor& d, base::deadline until) noexcept {
     constexpr auto max_wait = std::chrono::microseconds{200};
     const base::deadline end = std::min(until, base::now() + max_wait);
@@ -51,7 +52,7 @@ bool abstract_locks_are_free(core::descriptor& d, base::deadline until) noexcept
 
 /// REQUIRES: d runs alone.
 bool copy_if_quiesced(core::descriptor& d, base::deadline until) noexcept {
-    // The data that a commit has published become private to its thread only after the commit's wait.
+    // Data that a commit makes private become private to its thread only after the commit has waited for quiescence.
     if (core::await_no_quiescence(d, until) && abstract_locks_are_free(d, until)) copy_the_process();
     return current_fork->child.has_value();
 }

@@ -1,5 +1,5 @@
-// Makes copies of the process in which the data of all transactions are consistent. The server takes snapshots from
-// such copies.
+// Forks copies of the process. In a copy, the data of all transactions are consistent, so the server writes its
+// snapshots from such copies.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@
 
 namespace tutti::api {
 
-/// An action at an instant at which no transaction runs.
+/// An action that runs at an instant at which no transaction is running.
 class quiescent_action {
 public:
     /// Runs before the copy is made. Returns false to prevent the copy. Must not open a transaction or wait for a
@@ -24,12 +24,12 @@ protected:
     ~quiescent_action() = default;
 };
 
-/// Forks while no transaction of another thread runs. Asks transactions that can run again to restart, and lets new
-/// transactions wait meanwhile. Returns the result of fork, with errno. Returns nullopt if a transaction still ran at
+/// Forks while no transaction of another thread runs. Until then, asks transactions that can run again to restart, and
+/// blocks new transactions. Returns the result of fork, with errno. Returns nullopt if a transaction still ran at
 /// `until`, another thread ran alone, or `prepare` returned false.
 ///
 /// In the child, the calling thread is the only one, and may run transactions. Objects that other threads were using
-/// outside of transactions have the state of that instant.
+/// outside of transactions are in the state that they had at the instant of the fork.
 ///
 /// REQUIRES: the calling thread is in no transaction, and does not share its processor with contexts of a scheduler.
 /// @throws std::bad_alloc

@@ -3,8 +3,8 @@
 // (core/lifecycle/left_behind.hpp). After the jump nothing could detect that the block was left, because the next
 // function reuses its stack.
 //
-// src/itm has the same functions. A program of the language finds the symbols of src/itm before those of the C library,
-// but finds ours only after those.
+// src/itm has the same functions. A program with language-level blocks finds the symbols of src/itm before those of the
+// C library, but would find the functions of this file only after the C library's.
 #include "api/hooks/jumps.hpp"
 
 #include "api/hooks/language.hpp"

@@ -14,8 +14,8 @@ namespace tutti::api {
 
 #if defined(__x86_64__) && defined(__GLIBC__)
 
-// A jmp_buf of glibc has eight registers: rbx, rbp, r12 to r15, rsp and the program counter. The registers rbp, rsp and
-// the program counter are mangled with a secret of the thread (PTR_MANGLE). ThreadSanitizer reads rsp in the same way.
+// A jmp_buf of glibc has eight registers: rbx, rbp, r12 to r15, rsp and the program counter. glibc mangles rbp, rsp and
+// the program counter with a secret of the thread (PTR_MANGLE). ThreadSanitizer reads rsp in the same way as this file.
 inline std::uintptr_t saved_register(const void* target, std::size_t number) noexcept {
     std::uintptr_t mangled = 0;
     std::memcpy(&mangled, static_cast<const char*>(target) + number * sizeof mangled, sizeof mangled);
@@ -28,7 +28,7 @@ inline std::uintptr_t resume_of(const void* target) noexcept { return saved_regi
 
 #else
 
-// A stack pointer of 0 counts as inside every block, so all jumps are allowed.
+// A stack pointer of 0 counts as a target inside every block, so all jumps are allowed.
 inline std::uintptr_t stack_of(const void*) noexcept { return 0; }
 inline std::uintptr_t resume_of(const void*) noexcept { return 0; }
 

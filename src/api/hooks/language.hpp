@@ -9,15 +9,15 @@
 namespace tutti::api {
 
 /// Chooses the algorithm of processes with language-level blocks, unless the environment has chosen one. Ends the
-/// process with a message if the chosen algorithm does not write in place, because language-level blocks need that. The
-/// compiler reads thread-local memory and its own memory directly, even after a write through a barrier. Called when
-/// src/itm is loaded.
+/// process with a message if the chosen algorithm does not write in place, because language-level blocks require writes
+/// in place. The compiler reads thread-local memory and its own memory directly, even after a write through a barrier.
+/// Called when src/itm is loaded.
 TUTTI_EXPORT void prepare_for_language() noexcept;
 
 /// Returns a descriptor of the calling context that may run blocks of the language. Throws std::bad_alloc.
 TUTTI_EXPORT core::descriptor& attach_language();
 
-/// Registers `blocks` with the engine. REQUIRES: `blocks` lives on.
+/// Registers `blocks` with the engine. REQUIRES: `blocks` is never destroyed.
 TUTTI_EXPORT void register_language_blocks(const core::language_blocks& blocks) noexcept;
 
 /// These functions call core::die_if_left_behind, core::die_left_behind, core::ends_cancellable_anywhere and
@@ -46,12 +46,12 @@ TUTTI_EXPORT void become_serial(core::descriptor& d) noexcept;
 [[nodiscard]] TUTTI_EXPORT bool open_alone(core::descriptor& d, detail::frame& f, detail::call_site where,
                                                  const options& how);
 
-/// Prepares for a block of the language inside a block of the library. The inner block uses plain memory, without a
-/// notice at each access. May send a signal to the block of the library.
+/// Prepares for a block of the language inside a block of the library. The inner block uses plain memory, and does not
+/// announce each access. May send a signal to the block of the library.
 TUTTI_EXPORT void enter_language(core::descriptor& d);
 
-/// Handles a descriptor that is not healthy. Leaves by the signal that is due, or returns true if the attempt is still
-/// running.
+/// Handles a descriptor that is not healthy. Leaves by the pending signal if there is one. Otherwise returns true if
+/// the attempt is still running.
 [[nodiscard]] TUTTI_EXPORT bool attempt_continues(core::descriptor& d);
 
 /// Calls core::conflicting_descriptor.
@@ -62,8 +62,8 @@ TUTTI_EXPORT void enter_language(core::descriptor& d);
 TUTTI_EXPORT void resolve_conflict_outside(core::descriptor& d, core::descriptor& owner, detail::word state,
                                                   bool owns_more);
 
-/// Makes the attempt own `p` from here on. May leave the frame. REQUIRES: d is healthy, and its log has room for one
-/// more entry.
+/// Makes the attempt own `p`. May leave the calling function by a signal. REQUIRES: d is healthy, and its log has room
+/// for one more entry.
 TUTTI_EXPORT void add_owned_resource(core::descriptor& d, core::owned_resource& p);
 
 /// Calls core::release_owned_resources.

@@ -1,13 +1,13 @@
 // Prints a message for a program that ends because a signal of the engine (core/rollback/signal.hpp) could not leave a
-// function of the user. C++ then calls the terminate handler. The usual message of that handler names detail::unwind
-// and nothing that the user wrote.
+// function of the user. C++ then calls the terminate handler. The default message of that handler names detail::unwind,
+// and no function that the user wrote.
 //
 // The handler also reports a thread that is cancelled asynchronously in the middle of the engine.
 //
-// If a server runs procedures, the signal continues behind that function, and the process does not end
+// If a server runs procedures, the process does not end: the signal continues in the caller of that function
 // (core/lifecycle/interrupt.hpp).
 //
-// The handler is installed when the library is loaded. So a handler that the program installs later replaces it. This
+// The handler is installed when the library is loaded, so a handler that the program installs later replaces it. This
 // handler calls the handler that was installed before.
 #include <cxxabi.h>
 #include <execinfo.h>
@@ -69,7 +69,8 @@ void die_if_cancelled() noexcept {
     core::die_of_asynchronous_cancel(static_cast<const core::descriptor&>(*t));
 }
 
-/// Prints the message once. Each exception skips destructors, but usually the same function has to be changed.
+/// Prints the message only once. Every such exception skips destructors, but the function to be changed is usually the
+/// same.
 void print_noexcept_message() noexcept {
     static constinit std::atomic<bool> printed{false};
     if (printed.exchange(true, std::memory_order_relaxed) || !base::accepts_output(STDERR_FILENO)) return;

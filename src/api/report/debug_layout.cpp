@@ -2,7 +2,8 @@
 // works for a core file. The script tools/gdb/tutti.py reads this table. Offsets are from the start of a descriptor
 // unless stated otherwise.
 //
-// A change of the table's own layout needs a new version. A member of a descriptor that moves does not.
+// A change of the table's own layout needs a new version number. A descriptor's member may move without a new version
+// number.
 #include <cstddef>
 #include <cstdint>
 

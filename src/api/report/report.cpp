@@ -30,9 +30,10 @@ struct report_request {
     std::string file;
     bool shown = false;  ///< true: also show the report as text at exit
     pid_t process = 0;   ///< process that read the environment; a different process is a forked copy
-    /// The file, opened early: a daemon may give up its rights or change its root later. Or -1.
+    /// The descriptor of the file, or -1. The file is opened early, because a daemon may give up its rights or change
+    /// its root later.
     int early = -1;
-    dev_t device = 0;  ///< device and inode of that file;
+    dev_t device = 0;  ///< device and inode of the early file;
     ino_t inode = 0;   ///< they identify it, because a program may close descriptors that it has not opened
 };
 
@@ -42,7 +43,7 @@ int open_to_write(const std::string& file) noexcept {
 
 void open_early(report_request& w, const std::string& file) noexcept {
     struct stat about{};
-    // A pipe is not opened early: its reader would take the first close for the end of the report.
+    // A pipe is not opened early, because its reader would take the first close for the end of the report.
     if (::stat(file.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) return;
     w.early = open_to_write(file);
     if (w.early < 0 || ::fstat(w.early, &about) != 0) return;  // the final attempt reports the reason
@@ -79,7 +80,7 @@ std::string absolute(const std::string& path) {
 }
 
 /// Returns the value of a variable. Returns an empty string if the process has more rights than its user, because the
-/// user could make it write files.
+/// user could make such a process write files.
 std::string_view variable_text(const char* variable) noexcept {
     const char* const given = ::secure_getenv(variable);
     return given != nullptr ? given : "";
@@ -94,7 +95,7 @@ report_request read_request() {
 }
 
 // The object is made at its first use, because registered objects may run blocks before the objects of this file are
-// made. It is never destroyed, because the report is written after that.
+// made. It is never destroyed, because the report is written after the destruction of static objects.
 report_request& requested_report() noexcept {
     static report_request& w = *new report_request{read_request()};
     return w;
@@ -122,8 +123,8 @@ bool write(const report_request& w, const std::string& file, const std::string& 
     return written;
 }
 
-/// Returns the environment without the variables that are meant for this program, so that the command does not report
-/// on itself.
+/// Returns the environment without the variables that are meant for this program, so that the `tutti` command does not
+/// write a report about itself.
 std::vector<char*> quiet_environment() {
     std::vector<char*> all;
     for (char** e = environ; e != nullptr && *e != nullptr; ++e) {

@@ -32,7 +32,7 @@ std::string path_of_program() {
     return path;
 }
 
-/// Returns true if an attempt that ends for that cause is the last one of its execution.
+/// Returns true if an execution ends with an attempt that ends for this cause.
 bool ends_execution(abort_cause cause) noexcept {
     switch (cause) {
         case abort_cause::explicit_cancel:

@@ -1,10 +1,10 @@
 // Prints statistics on request. A signal handler may only write to a pipe (signal-safety(7)). A thread of the library,
-// with all signals blocked, reads the requests and serves them. So a process that is stuck in a livelock can print,
-// too: nothing here runs a transaction.
+// with all signals blocked, reads the requests and serves them. This thread runs no transaction, so a process that is
+// stuck in a livelock can print, too.
 //
-// `tutti stat` queues SIGQUIT with a number: the end of a pipe among its own open files. So the receiver knows the
-// sending process, and where to write the answer. A SIGQUIT from a terminal carries no number, and its answer goes to
-// standard error.
+// `tutti stat` queues SIGQUIT with a number: the descriptor of a pipe's end in the `tutti stat` process. So the
+// receiver knows the sending process, and the file to write the answer to. A SIGQUIT from a terminal carries no number,
+// and its answer goes to standard error.
 #include "api/report/statistics_on_signal.hpp"
 
 #include <fcntl.h>
@@ -61,7 +61,8 @@ void record_request(int signal, siginfo_t* info, void*) noexcept {
     errno = error;
 }
 
-/// Answers `tutti stat`. If it has ended, or if its user's files may not be opened, it gets no answer.
+/// Answers `tutti stat`. Sends no answer if the `tutti stat` process has ended, or if this process may not open files
+/// of that process's user.
 void answer(const request& r) {
     const std::string path = "/proc/" + std::to_string(r.from) + "/fd/" + std::to_string(r.file);
     const int to = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
@@ -71,7 +72,7 @@ void answer(const request& r) {
     }
     struct stat what{};
     if (::fstat(to, &what) == 0 && S_ISFIFO(what.st_mode)) {
-        // A slow or stopped reader gets a part of the report, and the next signal is served.
+        // A slow or stopped reader receives only a part of the report, so that the next signal can be served.
         static_cast<void>(base::write_with_timeout(to, report_text(true)));
     }
     ::close(to);
@@ -116,7 +117,7 @@ void start_thread() {
 }  // namespace
 
 void print_on_signals() {
-    // A set-user-ID program must not open its user's files on the user's request.
+    // A set-user-ID program must not open files for its user, because the program has more rights than the user.
     if (::getauxval(AT_SECURE) != 0) return;
     if (::pipe2(requests, O_CLOEXEC) != 0) base::panic("TUTTI_STATISTICS=signal: cannot create a pipe");
     ::fcntl(requests[1], F_SETFL, O_NONBLOCK);
@@ -128,8 +129,8 @@ void print_on_signals() {
     for (const int s : {SIGINT, SIGTERM, SIGQUIT}) {
         struct sigaction now{};
         ::sigaction(s, nullptr, &now);
-        // The parent process may have made the program ignore a signal. Shells do so with SIGQUIT for background
-        // programs. SIGQUIT is handled nevertheless.
+        // A signal that the parent process has set to be ignored stays ignored, except SIGQUIT: shells set SIGQUIT to
+        // be ignored for all background programs.
         const bool ignored = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN;
         const bool unset = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
         if (!unset && !(ignored && s == SIGQUIT)) continue;

@@ -30,7 +30,7 @@ bool split_scheme(std::string_view address, std::string_view name, std::string_v
 }
 
 /// Opens an engine other than groups.
-/// REQUIRES: check_address accepts the address, and it is not that of groups.
+/// REQUIRES: check_address accepts the address, and the address does not name groups.
 std::unique_ptr<engine> open_single_engine(const std::string& address, const settings& how) {
     std::string_view rest;
     if (split_scheme(address, "memory", rest)) return open_memory(std::string{rest});
@@ -47,7 +47,7 @@ std::unique_ptr<engine> open_single_engine(const std::string& address, const set
 #endif
 }
 
-/// Throws if the program gives certificates, because its connection would be in the clear.
+/// Throws if the program gives certificates, because connections to these engines are never encrypted.
 void reject_tls(const std::string& address, const settings& how) {
     if (!how.tls.files.are_set()) return;
     throw engine_error{

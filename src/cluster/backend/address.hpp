@@ -16,16 +16,16 @@ struct settings {
 /// Opens the engine. Throws engine_error if the address is invalid, this library was built without the engine, or the
 /// engine does not answer. Also throws if the engine is configured in a way that would lose committed data.
 [[nodiscard]] std::unique_ptr<engine> open_engine(const std::string& address, const settings& how);
-/// Checks the address without asking the engine. Throws engine_error if the prefix is invalid, or if the name before
-/// the address is not an engine that this library was built with.
+/// Checks the address without connecting to the engine. Throws engine_error if the prefix is invalid, or if the name
+/// before the address is not an engine that this library was built with.
 void check_address(const std::string& address, const settings& how);
 /// Returns the names of the engines that this library was built with.
 [[nodiscard]] std::vector<std::string> known_engines();
 
-/// Throws engine_error, with `named` in its message, if `host` is neither a loopback address nor its name.
+/// Throws engine_error, with `named` in its message, if `host` is neither a loopback address nor the name of one.
 void require_loopback(const std::string& host, const std::string& named);
 
-/// host:port or /path. parse_server_address throws engine_error for an address beyond loopback.
+/// An address of the form host:port or /path. parse_server_address throws engine_error for a host beyond loopback.
 struct server_address {
     std::string host;  ///< or the path of a Unix socket
     int port = 0;      ///< 0: a Unix socket

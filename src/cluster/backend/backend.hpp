@@ -3,9 +3,9 @@
 //
 // Contract
 //   ENG1  A record has a version, which differs from every version that it ever had; 0 is "never written". An erased
-//         record keeps its version, and says that it does not exist. So "absent" is never the same state twice. An
-//         engine that drops erased records (`capabilities::drops_erased`) gives all keys without a record one version.
-//         This version is at least that of every dropped record, and may grow without a write to the key.
+//         record keeps its version, and is marked as not existing. So "absent" is never the same state twice. An engine
+//         that drops erased records (`capabilities::drops_erased`) gives all keys without a record one version. This
+//         version is at least that of every dropped record, and may grow without a write to the key.
 //   ENG2  get: at one instant between call and return, all of `held` had the named versions, and `wanted` had the
 //         returned records. An engine that keeps old versions may use the instant of an earlier get with the same
 //         snapshot, unless the caller asks for `now`.
@@ -57,8 +57,8 @@ struct record {
     std::string bytes;
 };
 
-/// The version in a check that asks whether the key has no record, not even an erased one. Only engines that drop
-/// erased records take it. REQUIRES: no program erases the key's records.
+/// The version in a check that succeeds only if the key has no record, not even an erased one. Only engines that drop
+/// erased records accept this version. REQUIRES: no program erases the key's records.
 inline constexpr version unwritten = ~version{0};
 
 struct check {
@@ -73,15 +73,16 @@ struct write {
     std::string bytes;
 };
 
-/// A transaction of several groups that one of them has prepared. Until the decision, the transaction's writes are
-/// invisible there, and its reads cannot be overwritten there (sharded_engine.hpp).
+/// A transaction of several groups that one of these groups has prepared. Until the decision, the transaction's writes
+/// are invisible in that group, and other transactions cannot overwrite what it has read there (sharded_engine.hpp).
 struct blocking_transaction {
     std::string id;                    ///< empty: there is no such transaction
     std::uint64_t deciding_group = 0;  ///< the number of the group that holds the decision
     [[nodiscard]] explicit operator bool() const noexcept { return !id.empty(); }
 };
 
-/// The state of the engine that the reads of one attempt belong to. Empty at first; the engine fills it in.
+/// The state of the engine that the reads of one attempt belong to. The snapshot is empty at first, and the engine
+/// fills it in.
 struct read_snapshot {
     version at = 0;
     std::size_t group = 0;  ///< for an engine of several groups: the snapshot's only group, counted from 1, or 0
@@ -100,11 +101,12 @@ enum class engine_status : std::uint8_t {
     good,
     conflict,     ///< another commit was first: nothing is written
     unreachable,  ///< the engine does not answer; nothing is written
-    unknown,      ///< the engine was asked to commit, and did not answer
-    refused,      ///< for a commit: the engine will never accept it, `reason` says what to do; nothing is written
+    unknown,      ///< the engine was asked to commit, but its answer was lost
+    refused,      ///< for a commit: the engine will never accept it, and nothing is written; `reason` says what to do
 };
 
-/// The abilities and limits of an engine. A request beyond them is refused by a message that names them.
+/// The abilities and limits of an engine. The engine rejects a request beyond a limit, with a message that names the
+/// limit.
 struct capabilities {
     std::string name;                     ///< the engine's name in messages: "etcd at 127.0.0.1:2379"
     bool keeps_old_versions = false;      ///< ENG2: get may use an earlier instant
@@ -117,7 +119,7 @@ struct capabilities {
     bool drops_erased = false;            ///< the engine drops erased records after a while (ENG1)
 };
 
-/// The exception for a refused address, engine or commit. Its message says what to do.
+/// The exception for an address, engine or commit that is rejected. The message says what to do.
 class engine_error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -127,14 +129,14 @@ public:
 class key_feed {
 public:
     virtual ~key_feed() = default;
-    /// Waits for written keys, and appends them. Returns from time to time even if there are none. Returns false if the
-    /// feed has broken, and writes may have been missed.
+    /// Waits for written keys, and appends them. Returns from time to time even if no key was written. Returns false if
+    /// the feed has broken; writes may have been missed then.
     [[nodiscard]] virtual bool next(std::vector<key>& written) = 0;
     /// Makes next return soon, and false from then on. Any thread may call this.
     virtual void close() noexcept = 0;
 };
 
-/// A record as a commit has written it.
+/// A record in the form in which a commit has written it.
 struct change {
     key of;
     record value;
@@ -144,15 +146,15 @@ struct change {
 class record_feed {
 public:
     virtual ~record_feed() = default;
-    /// Waits for writes, and appends them. Returns false if the stream has broken, and writes may have been missed.
+    /// Waits for writes, and appends them. Returns false if the stream has broken; writes may have been missed then.
     [[nodiscard]] virtual bool next(std::vector<change>& written) = 0;
     /// Makes next return soon, and false from then on. Any thread may call this.
     virtual void close() noexcept = 0;
 };
 
-/// The newest version of an engine that a get or a commit of this process has returned. Code that chooses a state
-/// afterwards must not choose an earlier one. So the process never sees its engine move backwards, even if it keeps
-/// copies.
+/// The newest version of an engine that a get or a commit of this process has returned. Code that later chooses a state
+/// to read must not choose an earlier one. So the process never sees its engine move backwards, even if the process
+/// caches records.
 class version_watermark {
 public:
     [[nodiscard]] version current() const noexcept { return current_.load(std::memory_order_seq_cst); }
@@ -171,7 +173,7 @@ struct request {
     std::span<const write> writes;
     engine_status status = engine_status::unreachable;
     version at = 0;                     ///< the version of its writes (ENG8)
-    std::string reason;                 ///< why it was refused
+    std::string reason;                 ///< why the engine rejected the commit
     blocking_transaction blocked_by{};  ///< for a group's conflict: the transaction in the way, if waiting for it helps
 };
 
@@ -179,8 +181,8 @@ struct request {
 class commit_observer {
 public:
     virtual ~commit_observer() = default;
-    /// Sees the commits of one request (ENG9). All good ones that write something have the same version. Any thread may
-    /// call this.
+    /// Receives the commits of one request (ENG9). All successful commits that write something have the same version.
+    /// Any thread may call this.
     virtual void on_commits(std::span<request* const> all) noexcept = 0;
 };
 
@@ -190,7 +192,7 @@ public:
     [[nodiscard]] virtual const capabilities& abilities() const noexcept = 0;
     /// Returns the group of a record, counted from 0 (ENG8). Commits that touch only one group are cheapest.
     [[nodiscard]] virtual std::size_t group_of(std::string_view) const noexcept { return 0; }
-    /// Returns the clock by which callers wait for this engine.
+    /// Returns the clock by which callers measure their waits for this engine.
     [[nodiscard]] virtual const runtime_env& env() const noexcept { return runtime_env::real(); }
 
     /// Reads as in ENG2. `found` gets one record for each of `wanted`, in that order. Returns good, conflict or
@@ -198,7 +200,8 @@ public:
     [[nodiscard]] virtual engine_status get(read_snapshot& snapshot, freshness how, std::span<const check> held,
                                             std::span<const key> wanted, std::vector<record>& found) = 0;
     /// Commits as in ENG3.
-    /// REQUIRES: within the limits of `abilities`; no key twice in checks, nor in writes.
+    /// REQUIRES: the request is within the limits of `abilities`, and no key is twice in its checks or twice in its
+    /// writes.
     virtual void commit(request& r) = 0;
     /// Commits several requests, in one request to the engine if it can.
     /// REQUIRES: no request checks or writes a key that another one writes.
@@ -208,23 +211,24 @@ public:
     /// Removes all trace of the records, if the engine answers at once.
     /// REQUIRES: no commit checks or writes these keys any more, and none is pending (ENG4).
     virtual void forget(std::span<const key> all) noexcept = 0;
-    /// Opens a feed (ENG5). The feed is open when this returns. Returns null if a feed cannot be had now.
+    /// Opens a feed (ENG5). The feed is open when this function returns. Returns null if no feed can be opened now.
     [[nodiscard]] virtual std::unique_ptr<key_feed> open_key_feed() = 0;
 
     // The following members are for engines with capabilities::has_record_feed (ENG6).
 
-    /// Opens a stream of the writes after that version. It is open when this returns. Returns null if it cannot be had
-    /// now.
+    /// Opens a stream of the writes after that version. The stream is open when this function returns. Returns null if
+    /// no stream can be opened now.
     [[nodiscard]] virtual std::unique_ptr<record_feed> open_record_feed(version) { return nullptr; }
-    /// Returns the watermark, which all engines of the process for the same address share. get raises it if it returned
-    /// records, and so does commit, before they return.
+    /// Returns the watermark, which all engines of the process for the same address share. A commit, and a get that
+    /// returns records, raise the watermark before they return.
     [[nodiscard]] virtual backend::version_watermark* watermark() noexcept { return nullptr; }
-    /// Shows the commits to a commit observer from now on (ENG9). Returns false if the engine cannot do this.
+    /// From now on, shows all commits to a commit observer (ENG9). Returns false if the engine cannot do this.
     /// REQUIRES: no commit is pending, neither now nor when the observer ends.
     virtual bool set_commit_observer(commit_observer*) noexcept { return false; }
 };
 
-/// Returns the size of all that a commit sends. An engine with a lower limit refuses a larger commit before sending it.
+/// Returns the size of everything that a commit sends. An engine uses this size to reject a commit beyond its limit
+/// before sending it.
 [[nodiscard]] std::size_t bytes_of(const request& r) noexcept;
 /// Throws engine_error if the engine cannot accept the request.
 void require_fits(const capabilities& e, const request& r);

@@ -15,12 +15,12 @@ public:
         : env_{env}, deadline_{env.now() + timeout} {}
 
     [[nodiscard]] clock::time_point deadline() const noexcept { return deadline_; }
-    /// Returns the remaining time, at least one millisecond: many libraries take zero as unlimited.
+    /// Returns the remaining time, but at least one millisecond, because many libraries take zero as unlimited.
     [[nodiscard]] std::chrono::milliseconds remaining() const {
         const auto exact = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - env_.now());
         return std::max(exact, std::chrono::milliseconds{1});
     }
-    /// Pauses before the next try. Returns false if the time is over by then.
+    /// Pauses before the next try. Returns false if the time for tries is over after the pause.
     [[nodiscard]] bool wait() {
         return wait([this](std::chrono::milliseconds pause) { env_.pause(pause); });
     }

@@ -24,7 +24,7 @@ void batching_engine::request_queue<Entry>::process(Entry& mine, Choose&& choose
     std::vector<Entry*> chosen;
     try {
         chosen = choose(waiting_);
-    } catch (...) {  // no memory; the entries behind this one wait for their turn
+    } catch (...) {  // no memory: the later entries wait for their turn
         waiting_.erase(waiting_.begin());
         wake_next();
         throw;
@@ -126,7 +126,7 @@ void batching_engine::read(std::span<queued_read* const> all) noexcept {
         const engine_status status = engine_->get(together, freshness::now, {}, keys, found);
         if (status ==
             engine_status::
-                conflict) {  // a prepared transaction holds a record of one reader; the other readers need not
+                conflict) {  // a prepared transaction holds a record that one reader wants; the other readers need not
                              // wait
             for (queued_read* r : all) read_alone(*r);
             return;

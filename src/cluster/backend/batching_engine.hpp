@@ -1,14 +1,14 @@
 // Combines the commits, and the reads, of concurrent threads into one request to the engine.
 //
-// A thread that finds a request pending waits in a queue until the queue is as long as that request, or that request
-// has returned. Then the first thread in the queue takes all waiting entries that agree, and sends one request for
-// them.
+// A thread that finds a request pending waits in a queue until the queue is as long as the pending request, or that
+// request has returned. Then the first thread in the queue takes all waiting entries that agree, and sends one request
+// for them.
 //
 // So a single thread never waits for another, two hardly wait, and many share the engine's round trip, its log and its
-// disk. While the engine writes one request to its disk, a second one is on its way, but never a third. The second one
-// must not be small. For a busy engine, a request costs more than its content, and small requests lead to more small
-// ones. With two requests of any size at a time, 32 threads have six commits in each request. With this rule, they have
-// nine.
+// disk. While the engine writes one request to its disk, a second one is on its way, but never a third. The second
+// request must not be small: for a busy engine, a request costs more than its content, and small requests lead to more
+// small requests. With two requests of any size at a time, 32 threads have six commits in each request. With this rule,
+// they have nine.
 //
 // Two commits agree if neither writes a key that the other checks or writes. Then any order of them is correct, as
 // commit_all requires. Two reads agree if neither has held keys. Then one instant after both calls is correct for both.
@@ -46,8 +46,8 @@ private:
     template <class Entry>
     class request_queue {
     public:
-        /// Waits for a turn, or until another thread has handled `mine`. `choose` takes the first waiting entry, and
-        /// others. `send` sends the request for them, and does not throw.
+        /// Waits for a turn, or until another thread has handled `mine`. `choose` selects the first waiting entry, and
+        /// further ones. `send` sends the request for these entries, and does not throw.
         template <class Choose, class Send>
         void process(Entry& mine, Choose&& choose, Send&& send);
 

@@ -81,7 +81,7 @@ engine_status caching_engine::get(read_snapshot& snapshot, freshness how, std::s
     {
         const std::lock_guard hold{guard_};
         finish_miss(at, missing, got, status == engine_status::good);
-        // The engine no longer has that version, or does not have it yet because it was restored from a backup.
+        // The engine no longer keeps version `at`, or has not reached it again after it was restored from a backup.
         if (status == engine_status::conflict && snapshot.at == 0 && feed_) feed_->close();
     }
     if (status != engine_status::good) return status;
@@ -204,7 +204,7 @@ void caching_engine::replace(change& change_made) {
     if (known == by_key_.end()) return;
     cached_record& copy = *known->second;
     if (!change_made.value.exists && injected(fault::cache_keeps_erased)) return;
-    // A copy that was fetched beyond the applied version has this change already.
+    // A copy that was fetched at a version beyond the applied one contains this change already.
     if (change_made.value.at <= copy.value.at && !injected(fault::cache_in_wrong_order)) return;
     if (!change_made.value.exists && engine_->abilities().drops_erased) return drop(known->second);  // CCH5
     bytes_ += change_made.value.bytes.size() - copy.value.bytes.size();
@@ -290,7 +290,7 @@ void caching_engine::write_freshness() {
     std::unique_lock hold{guard_};
     while (true) {
         changed_.wait(hold, [this] { return stopped_ || freshness_write_wanted_; });
-        // A commit of this program, or of another thread, may have done the same meanwhile.
+        // During this pause, a commit of this program or of another thread may make the freshness write unnecessary.
         if (changed_.wait_for(hold, staleness_ / 8, [this] { return stopped_; })) return;
         freshness_write_wanted_ = false;
         if (!is_following_ ||

@@ -16,7 +16,7 @@
 //         again.
 //   CCH4  The applied version is not too old. The cache knows when it sent each commit of its own, and each *freshness
 //         write*, which is a write without meaning. An applied version that has reached such a write includes every
-//         commit before the time of the write. If that time is longer ago than `staleness`, the engine is asked as if
+//         commit before the time of the write. If that time is longer ago than `staleness`, gets go to the engine as if
 //         there were no cache. Freshness writes are sent only while threads read and no commit replaces them. The cache
 //         does not ask etcd for the progress of a watch, because some versions of etcd answer before they have reported
 //         all changes.
@@ -24,11 +24,11 @@
 //         keeps no copies of absent records of such an engine. Otherwise a commit that checked an old version would be
 //         refused forever.
 //
-// Why blocks stay opaque, including their variables. Within the process, the versions of gets and commits grow in real
-// time. A block that publishes variables has raised the watermark to its commit before. So a block that sees these
-// variables, and then reads objects, sees the writes to the objects. A block that reads an object first, as the commit
-// left it, finds the variables locked until they are published. So the process sees the engine with a delay, but in one
-// order, and its own commits at once (docs/cluster-engines.md).
+// Blocks stay opaque, including their variables, for these reasons. Within the process, the versions of gets and
+// commits grow in real time. A block that publishes variables has raised the watermark to its commit before. So a block
+// that sees these variables, and then reads objects, sees the writes to the objects. A block that reads an object
+// first, as the commit left it, finds the variables locked until they are published. So the process sees the engine
+// with a delay, but in one order, and its own commits at once (docs/cluster-engines.md).
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -84,7 +84,7 @@ private:
         version at = 0;
         clock::time_point sent{};
     };
-    /// The keys that one get does not find, and asks the engine for.
+    /// The keys that one get does not find in the cache, and requests from the engine.
     struct cache_miss {
         std::vector<std::size_t> indices;  // in `wanted`
         std::vector<key> keys;
@@ -122,7 +122,7 @@ private:
     std::size_t bytes_ = 0;
     std::unordered_map<key, pending_fetch> fetches_;
     std::deque<freshness_mark> freshness_marks_;                // not reached yet, by ascending version
-    std::map<version, std::vector<change>> own_commits_ahead_;  // of this program, beyond the applied version
+    std::map<version, std::vector<change>> own_commits_ahead_;  // commits of this program beyond the applied version
     std::shared_ptr<record_feed> feed_;
     version applied_version_ = 0;
     clock::time_point fresh_as_of_{};  // CCH4

@@ -29,8 +29,8 @@ struct member {
 
 member connect(const std::string& to) {
     grpc::ChannelArguments how;
-    how.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // we decide what is sent twice
-    // Calls that wait for a stopped or disconnected member end, including watches.
+    how.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // this file decides what is sent twice
+    // With keep-alives, calls to a stopped or disconnected member end, including watches.
     how.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
     how.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 3000);
     how.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // also while all threads sleep in retry
@@ -47,8 +47,8 @@ member connect(const std::string& to) {
     return m;
 }
 
-/// Returns a deadline by the monotonic clock. With a wall-clock deadline, gRPC would wait longer if an operator sets
-/// the clock back.
+/// Returns a deadline of the monotonic clock. With a deadline of the wall clock, gRPC would wait longer if an operator
+/// sets that clock back.
 gpr_timespec in(std::chrono::milliseconds timeout) {
     return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(timeout.count(), GPR_TIMESPAN));
 }
@@ -59,7 +59,7 @@ void set_record(record& to, const KeyValue& from) {
     if (from.value().size() > 1) to.bytes = from.value().substr(1);
 }
 
-/// Returns the watermark of an etcd cluster, for all names of its members.
+/// Returns the watermark of an etcd cluster. Programs may name the cluster by any of its members.
 std::shared_ptr<version_watermark> watermark_of_cluster(std::uint64_t cluster) {
     static std::mutex guard;
     static std::map<std::uint64_t, std::weak_ptr<version_watermark>> all;
@@ -122,7 +122,7 @@ private:
         stream_->Read(&answer_, this);
         return is_done() && read_ && !answer_.canceled();
     }
-    /// Waits for an operation. Returns false if there is none.
+    /// Waits for the pending operation. Returns false if no operation is pending.
     bool is_done() {
         void* what = nullptr;
         return queue_.Next(&what, &read_);
@@ -188,7 +188,7 @@ public:
                 one->set_key(prefix_ + std::string{keys[i]});
                 one->set_revision(static_cast<std::int64_t>(at));
             }
-            if (done == end) {  // a request with checks only still has to ask for something
+            if (done == end) {  // a request that has only checks still has to read something
                 RangeRequest* const one = ask.add_success()->mutable_request_range();
                 one->set_key(prefix_);
                 one->set_limit(1);
@@ -271,7 +271,8 @@ public:
     /// Follows the objects, and the keys that caches write to learn the current revision (n).
     std::unique_ptr<record_feed> open_record_feed(version after) override { return watch("n", after + 1); }
     backend::version_watermark* watermark() noexcept override { return watermark_.get(); }
-    /// A writing transaction has a revision of its own. One that writes nothing has the revision of another.
+    /// A transaction that writes has a revision of its own, so etcd's revisions satisfy ENG9. A transaction that writes
+    /// nothing has the revision of another one.
     bool set_commit_observer(commit_observer* w) noexcept override {
         commit_observer_ = w;
         return true;
@@ -304,8 +305,8 @@ private:
             one->set_value((w.exists ? "1" : "0") + w.bytes);
         }
     }
-    /// Returns the status of a commit for a status of gRPC. If a member ends, its answer may come before or after the
-    /// commit.
+    /// Returns the status of a commit for a status of gRPC. If a member ends, its error answer does not show whether
+    /// the commit took place.
     static engine_status status_of(const grpc::Status& s) {
         switch (s.error_code()) {
             case StatusCode::INVALID_ARGUMENT:
@@ -325,7 +326,7 @@ private:
         grpc::Status ignored;
         return ask_until_answered(ask, answer, ignored);
     }
-    /// Asks one member after the other. Only for requests that may be sent twice.
+    /// Asks one member after the other. Use this only for requests that may be sent twice.
     engine_status ask_until_answered(const TxnRequest& ask, TxnResponse& answer, grpc::Status& grpc_status) {
         backoff_timer all{how_.request_timeout};
         const auto each = how_.request_timeout / static_cast<int>(members_.size());
@@ -340,11 +341,12 @@ private:
         } while (wait_to_retry(all));
         return engine_status::unreachable;
     }
-    /// Pauses before the next try, and makes the connection meanwhile. Returns false if the time for tries is over.
+    /// Pauses before the next try, and establishes the connection meanwhile. Returns false if the time for tries is
+    /// over.
     ///
-    /// gRPC has no thread of its own that completes a connection: some thread has to wait in one of its calls. A call
-    /// that fails at once, because its channel is not connected, does not wait. So a program whose threads only made
-    /// such calls would never connect again: gRPC would give up each attempt when its time is over.
+    /// gRPC has no thread of its own that completes a connection: a thread of the program has to wait in one of its
+    /// calls. A call that fails at once, because its channel is not connected, does not wait. A program whose threads
+    /// only made such calls would never connect again, because gRPC would give up each attempt after a timeout.
     ///
     /// The wait is for a queue that receives nothing. A wait for the channel's state would need a timer of gRPC, and
     /// gRPC's timers use the wall clock. That wait would not end after an operator has set the wall clock back.

@@ -9,7 +9,8 @@
 namespace tutti::cluster::backend {
 namespace {
 
-/// Commit records are never erased, so one that does not exist was never written, whatever version the engine gives it.
+/// Commit records are never erased. So a record that does not exist was never written, whatever version the engine
+/// returns.
 version version_of(const record& r) { return r.exists ? r.at : 0; }
 
 std::string record_text(std::uint64_t sequence, bool happened) {
@@ -37,7 +38,7 @@ exactly_once::commit_record exactly_once::acquire_record(std::size_t group) {
             return m;
         }
     }
-    // If two programs drew the same name, they would only refuse each other's commits.
+    // If two programs drew the same name, they would only make each other's commits fail.
     commit_record m{"m" + engine_.env().random_id()};
     while (engine_.group_of(m.of) != group) m.of = "m" + engine_.env().random_id();
     return m;

@@ -11,8 +11,9 @@
 //   EXO2  The commit record's sequence grows with each use. A commit record whose last use stayed unknown is never used
 //         again.
 //   EXO3  A commit record that never aborted a commit has no late commit, and is forgotten with its owner. Other commit
-//         records stay, and so do those of killed programs: one record for each commit that was pending at once. A late
-//         commit may check the version that its commit record had, even if that was "never written".
+//         records stay, and so do those of killed programs. Their number is that of the commits that were pending at
+//         the same time. A late commit may check the version that its commit record had, even if that was "never
+//         written".
 //   EXO4  In an engine of several groups, a commit record is in the last group that its commit touches anyway. The
 //         program's knowledge of the groups may be outdated.
 //
@@ -48,10 +49,10 @@ private:
         bool has_aborted = false;
     };
     commit_record acquire_record(std::size_t group);
-    /// Returns the check that holds until another commit writes `m`.
+    /// Returns a check that succeeds until another commit writes `m`.
     [[nodiscard]] check unchanged_check(const commit_record& m) const;
     void release_record(commit_record&& m);
-    /// Returns the result of `m.sequence`: good, conflict (it will never happen) or unknown.
+    /// Returns the result of the commit with `m.sequence`: good, conflict (it will never take effect) or unknown.
     engine_status query_outcome(commit_record& m, version& at);
 
     engine& engine_;

@@ -8,7 +8,7 @@ namespace tutti::cluster::backend {
 
 enum class fault : std::uint8_t {
     none,
-    // The program is killed or stopped here, in the middle of a commit over several groups.
+    // A point in the middle of a commit over several groups, at which a test kills or stops the program.
     killed_when_prepared,
     stopped_when_prepared,
     killed_when_decided,
@@ -21,7 +21,7 @@ enum class fault : std::uint8_t {
     erase_forgets,          ///< an erased record has version 0 again
     silent_feed,            ///< a feed reports nothing
     forget_commit_records,  ///< a commit of unknown outcome is run again without reading its commit record
-    no_fence,               ///< its commit record is read, but the commit may still happen afterwards
+    no_fence,               ///< the commit record of a lost commit is read, but the commit may still happen afterwards
     lease_ignored,          ///< a record that a lease protects is overwritten
     commit_twice,           ///< a commit to a group whose answer is lost is sent to another member
     unprotected_reads,      ///< local reads may change while the engine commits
@@ -31,7 +31,7 @@ enum class fault : std::uint8_t {
     cache_keeps_erased,     ///< a cache continues to show an erased record
     cache_without_feed,     ///< a cache keeps its copies although it receives no changes any more
     cache_late_copy,        ///< a cache keeps a fetched record although a change has arrived meanwhile
-    cache_below_watermark,  ///< a cache shows a state before one that the process has seen
+    cache_below_watermark,  ///< a cache shows an earlier state than the process has seen
     cache_ignores_age,      ///< a cache ignores the age of its state
     decision_unrecorded,    ///< a commit over several groups leaves no record of its decision
     abort_unrecorded,       ///< a program gives up a prepared transaction without preventing its commit
@@ -39,8 +39,9 @@ enum class fault : std::uint8_t {
     read_once,              ///< a get of several groups does not check the first groups again
     // For slots that move from group to group:
     moved_unread,                 ///< a get does not check that the answering group has the slot
-    moved_unchecked,              ///< a commit does not check this
-    moved_while_prepared,         ///< a commit over several groups does not, so a slot moves while a part is prepared
+    moved_unchecked,              ///< a commit does not check whether the group has the slot
+    moved_while_prepared,         ///< a commit over several groups does not check this, so a slot moves while a part is
+                                  ///< prepared
     feed_ignores_moves,           ///< a feed continues when a slot moves
     owner_switched_in_two_steps,  ///< a slot changes hands in two steps, so two groups have it in between
     moved_without_write_block,    ///< a slot is not write-blocked while its last records are copied

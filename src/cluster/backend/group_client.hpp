@@ -3,12 +3,13 @@
 // A client that keeps learning asks a member for the list of members once a second. So the client reaches the group
 // while members are replaced, even if all addresses that the program was given are out of date.
 //
-//   GCL1  The leader is asked. A member that follows may have been removed without having heard of it, and may continue
-//         for an unlimited time. A member's list is accepted only if the member has applied as much of the log as the
-//         author of the last list.
+//   GCL1  The client asks the leader. A follower may have been removed without learning of its removal, and may
+//         continue for an unlimited time. A member's list is accepted only if the member has applied as much of the log
+//         as the author of the last list.
 //   GCL2  A member whose own numeric address differs from the one that it was reached by is behind a tunnel or a proxy.
-//         Seen from here, the addresses of its list may belong to other machines, so the list is ignored.
-//   GCL3  The addresses that the program was given stay, after those of the list.
+//         From this side of the tunnel, the addresses in that member's list may belong to other machines, so the list
+//         is ignored.
+//   GCL3  The client keeps the addresses that the program was given, and tries them after those of the list.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -41,10 +42,11 @@ public:
                                        ///< done
         std::string message;           ///< the answer's bytes after its status; otherwise the reason
     };
-    /// Asks the group. If the request may not be sent `may_repeat`, a lost answer makes the status `lost`.
+    /// Asks the group. If not `may_repeat`, the request must not be sent twice, and a lost answer makes the status
+    /// `lost`.
     [[nodiscard]] reply ask(std::string request, bool may_repeat, std::chrono::milliseconds timeout);
-    /// Asks in two steps, so that several groups can be asked at once. Both run on one thread. Call `end` once, or
-    /// never.
+    /// Asks in two steps, so that several groups can be asked at once. Call both steps on the same thread, and `end` at
+    /// most once.
     class pending_request;
     [[nodiscard]] std::shared_ptr<pending_request> begin(std::string request, bool may_repeat,
                                                          std::chrono::milliseconds timeout);
@@ -55,12 +57,12 @@ public:
     /// Returns the group's number, or 0 until a member has answered.
     [[nodiscard]] std::uint64_t number() const;
 
-    /// Learns the members now, and then once a second on a thread of its own until the end. Call it once.
+    /// Learns the members now, and then once a second on a thread of the client. Call this function once.
     void keep_learning_members();
-    /// Returns the addresses of the members as they were learnt last. Empty if none were learnt yet.
+    /// Returns the addresses of the members as they were learnt last. The result is empty if none were learnt yet.
     [[nodiscard]] std::vector<std::string> members() const;
     /// Has the learning thread call `callback` soon, and whenever the members have changed. Replaces the earlier
-    /// function. When this returns, the earlier function does not run, and is not called any more.
+    /// callback. When this function returns, the earlier callback does not run, and is not called any more.
     void on_members_changed(std::function<void()> callback);
 
 private:
@@ -76,7 +78,7 @@ private:
     [[nodiscard]] reply complete(pending_request& q);
     [[nodiscard]] std::string current_address() const;
     void switch_from(const std::string& address);
-    /// Makes `address` the next one to ask. Returns false if it was just asked.
+    /// Makes `address` the next one to ask. Returns false if the member there was just asked.
     bool switch_to(const std::string& address);
 
     const std::shared_ptr<credentials> secured_;
@@ -108,7 +110,8 @@ private:
     std::string reason_;
 };
 
-/// Parses host:port,host:port. The hosts must be of loopback unless the traffic is `encrypted`. Throws engine_error.
+/// Parses host:port,host:port. The hosts must be loopback addresses unless the traffic is `encrypted`. Throws
+/// engine_error.
 [[nodiscard]] std::vector<std::string> parse_members(std::string_view where, bool encrypted);
 /// Parses the addresses of an engine: "//host:port,host:port" for one group, or several groups separated by semicolons.
 /// Throws engine_error.

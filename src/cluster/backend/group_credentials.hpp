@@ -1,11 +1,11 @@
 // The certificates that members and programs of a group show each other under TLS, and the rights of each certificate.
 //
 //   CRD1  A member shows a certificate made for the DNS name member.<name of the group>. A program shows one for
-//         program.<name of the group>. One authority has signed all of them. A caller expects a member. So a program's
-//         certificate is never accepted for a member's, neither on the calling nor on the called side. Nor is a
-//         certificate of one group accepted by another.
-//   CRD2  A member's certificate includes the rights of a program's. Only a member's allows changing the members of a
-//         group.
+//         program.<name of the group>. One authority has signed all certificates. A caller expects a member's
+//         certificate, so a program's certificate is never accepted for a member's, on either side. A certificate of
+//         one group is not accepted by another group.
+//   CRD2  A member's certificate includes the rights of a program's. Only a member's certificate allows changing the
+//         members of a group.
 //   CRD3  Certificates may be renewed while the process runs (wire/reloading_tls.hpp).
 //
 // A member's certificate does not contain the member's number. The number is drawn when the member's folder is made,
@@ -29,20 +29,20 @@ struct tls_settings {
     std::string group_name = "tutti";
 };
 
-/// Returns the DNS name of CRD1.
+/// Returns the DNS name that CRD1 describes.
 [[nodiscard]] std::string certificate_name(peer_kind kind, const std::string& group_name);
 
 class credentials {
 public:
-    /// Reads the files of a member or a program. Throws engine_error if all other sides would refuse them.
+    /// Reads the files of a member or a program. Throws engine_error if all other sides would reject them.
     credentials(tls_settings how, peer_kind own);
-    /// Makes credentials, or returns null if there are no files. Throws engine_error, even without files if OpenSSL
-    /// does not know a cipher.
+    /// Makes credentials, or returns null if there are no files. Throws engine_error on failure. If OpenSSL does not
+    /// know a cipher, throws even without files.
     [[nodiscard]] static std::shared_ptr<credentials> of(const tls_settings& how, peer_kind own);
 
-    /// Makes the TLS session of a side that calls a member.
+    /// Makes the TLS session of the side that connects to a member.
     [[nodiscard]] std::unique_ptr<wire::tls_session> client_session();
-    /// Makes the TLS session of a called member.
+    /// Makes the TLS session of the member that accepts a connection.
     [[nodiscard]] std::unique_ptr<wire::tls_session> server_session();
     [[nodiscard]] std::string name_of(peer_kind kind) const { return certificate_name(kind, how_.group_name); }
     /// Returns why the other side may not act as `kind`, or an empty string if it may.

@@ -9,12 +9,13 @@
 
 namespace tutti::cluster::backend {
 
-/// How much of some slots' records a group has listed. Empty at first; the group fills it in.
+/// How many of the records of some slots a group has listed. The listing is empty at first, and the group fills it in.
 struct list_cursor {
-    version as_of = 0;  ///< listed records were written before this version, or are in a later state
+    version as_of = 0;  ///< every listed record is as of this version, or as of a later one
     bool is_finished = false;
-    version absence = 0;                              ///< of the state that the last piece shows (import_records)
-    std::vector<blocking_transaction> prepared;       ///< the transactions that it has prepared now
+    version absence = 0;                              ///< the absence of the state that the last piece shows
+                                                      ///< (import_records)
+    std::vector<blocking_transaction> prepared;       ///< the transactions that the group has prepared now
     std::uint64_t member = 0, buckets = 0, next = 0;  ///< positions in the answering member's own count
 };
 
@@ -23,11 +24,11 @@ public:
     /// Returns the group's number, which was drawn when the group began, and is unique.
     [[nodiscard]] virtual std::uint64_t number() const noexcept = 0;
 
-    /// Returns the addresses of its members, as the group has reported them last, or nothing if it has not. Programs
-    /// and tests may know a group without addresses.
+    /// Returns the addresses of the group's members as the group has reported them last. Returns nothing if the group
+    /// has not reported any. Programs and tests may use a group without addresses.
     [[nodiscard]] virtual std::vector<std::string> members() const { return {}; }
-    /// Has the function called on another thread, soon and whenever the members have changed. When this returns, the
-    /// function of the earlier call does not run any more.
+    /// Registers a function, which another thread calls soon, and whenever the members have changed. When this call
+    /// returns, an earlier registered function does not run any more.
     virtual void on_members_changed(std::function<void()>) {}
 
     // The next two functions send a request without waiting, so several groups work at once. Call the returned
@@ -35,19 +36,20 @@ public:
     // The arguments must outlive the returned function.
 
     /// Prepares a transaction: checks as a commit does, holds back its writes, and holds its reads, until `finish`. If
-    /// the result is unknown, it may still be prepared later.
-    /// REQUIRES: this group has never been asked for that id.
+    /// the result is unknown, the group may still prepare the transaction later.
+    /// REQUIRES: this group has never been asked to prepare that id.
     [[nodiscard]] virtual std::function<void()> begin_prepare(const blocking_transaction& transaction, request& r,
                                                               std::chrono::milliseconds timeout) = 0;
-    /// Ends a prepared transaction: writes its part if it `commits`, and releases everything. Does nothing if it is not
-    /// prepared. Returns false if the group does not answer; it may still finish later.
+    /// Ends a prepared transaction: writes its part if it `commits`, and releases everything. Does nothing if the
+    /// transaction is not prepared. Returns false if the group does not answer; the group may still finish the
+    /// transaction later.
     [[nodiscard]] virtual std::function<bool()> begin_finish(const std::string& id, bool commits,
                                                              std::chrono::milliseconds timeout) = 0;
     [[nodiscard]] bool finish(const std::string& id, bool commits, std::chrono::milliseconds timeout) {
         return begin_finish(id, commits, timeout)();
     }
 
-    // For moving slots. Each answer is of a state that was current between call and return.
+    // The following functions move slots. Each answer is about a state that was current between call and return.
 
     /// Appends the next piece of the slots' records. Returns good or unreachable.
     [[nodiscard]] virtual engine_status list(list_cursor& from, const slot_set& slots, std::vector<change>& found) = 0;

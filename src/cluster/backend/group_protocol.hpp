@@ -7,8 +7,8 @@
 //   GPR2  A connection has one pending request. The member sends a keep-alive every `keep_alive_interval` until the
 //         request is answered, and while a stream is followed. If a program receives nothing for `silence_timeout`, the
 //         member is stopped or disconnected, and not just waiting for its disk.
-//   GPR3  A request that is answered with `not_leader` was not done, and never will be. One that is answered with
-//         `lost` may be done later (ENG4).
+//   GPR3  A request that is answered with `not_leader` was not executed, and never will be. A request that is answered
+//         with `lost` may be executed later (ENG4).
 #pragma once
 
 #include <chrono>
@@ -39,9 +39,9 @@ struct hello {
     std::uint32_t version = protocol_version;
     peer_kind kind = peer_kind::program;
     std::uint64_t group = 0;        ///< 0: any group
-    std::uint64_t own_id = 0;       ///< of a member: its id
-    std::uint64_t expected_id = 0;  ///< of a member: the id of the member that it calls
-    std::uint32_t text_length = 0;  ///< of a member: length of its address, which follows
+    std::uint64_t own_id = 0;       ///< for a member: its id
+    std::uint64_t expected_id = 0;  ///< for a member: the id of the member that it calls
+    std::uint32_t text_length = 0;  ///< for a member: length of its address, which follows
     static constexpr std::size_t size = 44;
 
     template <class V>
@@ -147,8 +147,8 @@ struct commit_request {
     }
 };
 
-/// A group's part of a transaction of several groups. It is answered as a commit of one transaction. Programs send it
-/// only once.
+/// A group's part of a transaction of several groups. The answer is that of a commit of one transaction. Programs send
+/// it only once.
 struct prepare_request {
     transaction_name transaction;
     transaction_request content;
@@ -158,7 +158,7 @@ struct prepare_request {
     }
 };
 
-/// The decision about a prepared transaction. It is answered as a commit of one transaction.
+/// The decision about a prepared transaction. The answer is that of a commit of one transaction.
 struct finish_request {
     std::string id;
     bool commits = false;
@@ -198,8 +198,8 @@ struct changed_record {
     }
 };
 
-/// Asks for records of some slots of the keys with that prefix. Returns the writes of commits after the version
-/// `after`. If `after` is 0, it returns a piece of all records.
+/// Asks for records of some slots, of the keys with that prefix. The answer contains the writes of commits after the
+/// version `after`. If `after` is 0, the answer is a piece of all records.
 struct list_request {
     std::string prefix;
     std::uint32_t slots = 1;
@@ -212,11 +212,11 @@ struct list_request {
     }
 };
 
-/// Records of another group, with their versions. It is answered as a commit of one transaction.
+/// Records of another group, with their versions. The answer is that of a commit of one transaction.
 struct import_request {
     std::vector<version_check> checks;
     std::vector<changed_record> records;
-    std::uint64_t absence = 0;  ///< of the other group
+    std::uint64_t absence = 0;  ///< the `absence` of the other group
     template <class V>
     void fields(V& v) {
         v(checks), v(records), v(absence);
@@ -329,7 +329,7 @@ struct status_reply {
     std::uint64_t term = 0, last_index = 0, applied_index = 0, version = 0, records = 0, bytes = 0, connections = 0;
     std::uint64_t connections_rejected = 0;
     std::uint64_t prepared = 0;  ///< transactions of several groups that wait here for their decision
-    std::string error;           ///< empty, or a problem that the operator should look at
+    std::string error;           ///< empty, or a problem that the operator should examine
     std::vector<listed_member> members;
     template <class V>
     void fields(V& v) {
@@ -351,7 +351,7 @@ template <class... Parts>
     return all;
 }
 
-/// Takes a head off the front of a message. Returns false if the message has no valid head.
+/// Removes a head from the front of a message. Returns false if the message has no valid head.
 template <class Head>
 [[nodiscard]] bool take_head(std::string_view& message, Head& head) {
     if (message.size() < sizeof head) return false;

@@ -1,4 +1,4 @@
-// The groups that objects are spread over, and the request that each gets for a get or commit.
+// The groups that objects are spread over, and each group's share of a get or commit.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ struct group_handle {
     group_engine* group = nullptr;  ///< the same group
 };
 
-/// All groups, in the order that every program knows (layout.hpp). Groups may be added while others are used, and are
-/// never removed.
+/// All groups, in the order that every program knows (layout.hpp). Groups may be added while other groups are in use.
+/// They are never removed.
 ///
 /// Thread safety: every member may be called from any thread, but `add` only by one thread at a time.
 class group_table {
@@ -30,10 +30,10 @@ public:
         const std::size_t i = size();
         if (i == max_groups) throw engine_error{"objects are spread over 64 groups at most"};
         all_[i] = std::move(handle);
-        // The partner is the load in `size`: a thread that sees the count also sees the group.
+        // The partner of this store is the load in `size`: a thread that sees the count also sees the group.
         count_.store(i + 1, std::memory_order_release);
     }
-    /// Returns the index of the group with that number, or size() if it is not known here.
+    /// Returns the index of the group with that number, or size() if the table does not contain the group.
     [[nodiscard]] std::size_t index_of(std::uint64_t number) const noexcept {
         const std::size_t known = size();
         std::size_t i = 0;

@@ -47,7 +47,7 @@ layout agree_on_layout(std::vector<std::unique_ptr<group_engine>>& groups, const
 /// Returns the layout in that group's record. Returns an empty layout if the group does not answer, or has no record.
 [[nodiscard]] layout read_layout(engine& at);
 /// Writes the layout to all groups, those with addresses in the order of their numbers. Returns false if another change
-/// was first, or a group does not answer. Then try again with the layout that the groups have by then.
+/// was first, or a group does not answer. The caller then tries again with the layout that the groups have by then.
 [[nodiscard]] bool write_layout(std::vector<group_engine*> groups, const layout& to);
 
 }  // namespace tutti::cluster::backend

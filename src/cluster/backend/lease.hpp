@@ -1,5 +1,5 @@
-// Leases: names with one holder at a time. A holder loses its lease if it keeps it too long while others wait. Leases
-// only use get and commit, so every engine has them without any setup.
+// Leases: names with one holder at a time. A holder that keeps its lease for too long while others wait loses the
+// lease. Leases use only get and commit, so every engine supports them without any setup.
 //
 //   held   the record exists, and has the lease's duration; its version is the *fence* of this holding
 //   free   the record does not exist
@@ -33,10 +33,11 @@ public:
     leases(engine& through, exactly_once& committer, std::chrono::milliseconds duration)
         : engine_{through}, committer_{committer}, duration_{duration} {}
 
-    /// Takes the lease if it is free or has expired. Returns good, and sets `fence` to that of the holding. Returns
+    /// Acquires the lease if it is free or has expired. Returns good, and sets `fence` to that of the holding. Returns
     /// conflict if another holder has the lease.
     [[nodiscard]] engine_status try_acquire(const key& name, lease_observation& observation, version& fence);
-    /// Returns good if that holding is over for good. Breaks it if it has expired. Returns conflict if it is not over.
+    /// Returns good if that holding has ended. If its time has expired, breaks the lease first. Returns conflict if the
+    /// holding has not ended.
     [[nodiscard]] engine_status check_ended(const key& name, version fence, lease_observation& observation);
     /// Frees the lease if the engine answers. Otherwise the lease expires.
     void release(const key& name, version fence) noexcept;

@@ -30,7 +30,7 @@ bool split(const std::string& text, std::string& host, int& port) {
     return brackets == (host.find(':') != std::string::npos);
 }
 
-/// Returns true for a name. The last label must have a letter, so a misspelt number is not a name.
+/// Returns true for the name of a host. The last label must contain a letter, so a misspelt number is not a name.
 bool is_name(const std::string& host) {
     const auto may_be_there = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.'; };
     const std::string last = host.substr(host.find_last_of('.') == std::string::npos ? 0 : host.find_last_of('.') + 1);

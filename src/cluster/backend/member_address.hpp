@@ -18,13 +18,14 @@ struct socket_address {
     [[nodiscard]] const sockaddr* raw() const noexcept { return reinterpret_cast<const sockaddr*>(&at); }
 };
 
-/// Splits an address by which others may reach a member. The host must be of loopback unless the traffic is
+/// Splits an address by which others may reach a member. The host must be a loopback address unless the traffic is
 /// `encrypted`. Only the spelling of a name is checked. `host` is IPv6 without brackets. Returns false if the address
 /// is invalid.
 [[nodiscard]] bool parse_member_address(const std::string& text, std::string& host, int& port, bool encrypted);
 /// Checks such an address. Throws engine_error, which says what to do.
 void check_member_address(const std::string& text, bool encrypted);
-/// Checks an address to listen on. If `encrypted`, it may stand for all addresses of this machine (0.0.0.0, [::]).
+/// Checks an address to listen on. If `encrypted`, the address may stand for all addresses of this machine (0.0.0.0,
+/// [::]).
 void check_listening_address(const std::string& text, bool encrypted);
 /// Returns the address in its standard spelling: localhost becomes 127.0.0.1.
 /// REQUIRES: parse_member_address accepts the address.
@@ -37,8 +38,8 @@ void check_listening_address(const std::string& text, bool encrypted);
 [[nodiscard]] bool parse_numeric_address(const std::string& address, socket_address& to);
 /// Returns true if traffic to that address stays on this machine.
 [[nodiscard]] bool is_loopback(const sockaddr& at) noexcept;
-/// Returns all socket addresses of an address that this side may connect to or listen on. Looks a name up, which may
-/// take as long as the system's resolver waits. If the result is empty, `reason` has the reason.
+/// Returns all socket addresses of an address that this side may connect to or listen on. Resolves a name, which may
+/// block for as long as the system's resolver does. If the result is empty, sets `reason`.
 [[nodiscard]] std::vector<socket_address> resolve_addresses(const std::string& address, bool encrypted,
                                                             std::string& reason);
 

@@ -36,7 +36,7 @@ std::unique_ptr<member_connection> member_connection::open_any(const std::string
     const std::vector<socket_address> addresses = resolve_addresses(address, secured != nullptr, reason);
     std::unique_ptr<member_connection> made;
     for (std::size_t i = 0; i < addresses.size() && !made; ++i) {
-        // An address that does not answer leaves time for the others.
+        // Each address has a share of the time, so that an address that does not answer leaves time for the others.
         const auto left = deadline - clock::now();
         made = connect(addresses[i], address, clock::now() + left / static_cast<long>(addresses.size() - i), reason);
     }

@@ -1,7 +1,7 @@
 // A program's connection to one member, in the clear or under TLS. The connection has one request at a time, and every
 // wait has a timeout.
 //
-// Thread safety: one thread at a time, except `interrupt`.
+// Thread safety: one thread at a time may call members, except `interrupt`.
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,8 @@ class member_connection {
 public:
     using clock = std::chrono::steady_clock;
 
-    /// Connects, and says hello to the group, or to any group if `group` is 0. Uses TLS if `secured` is given. Returns
-    /// null on failure, and sets `reason`. `reason` keeps its value if time was too short to learn the reason.
+    /// Connects, and says hello to the group, or to any group if `group` is 0. Uses TLS if `secured` is given. On
+    /// failure, returns null and sets `reason`, but leaves `reason` unchanged if the time was too short to learn it.
     [[nodiscard]] static std::unique_ptr<member_connection> open(const std::string& address, std::uint64_t group,
                                                                  clock::time_point deadline, std::string& reason,
                                                                  credentials* secured = nullptr);
@@ -39,7 +39,7 @@ public:
     /// Receives the next message that is not a keep-alive. Returns false if the connection is unusable, the time is
     /// over, or the member was silent (GPR2).
     [[nodiscard]] bool receive(std::string& message, clock::time_point deadline);
-    /// Receives as above, but also returns, with an empty message, at a keep-alive.
+    /// Receives as `receive` does, but also returns at a keep-alive, with an empty message.
     [[nodiscard]] bool receive_or_keep_alive(std::string& message, clock::time_point deadline);
     /// Makes pending and later calls return false soon. Any thread may call this.
     void interrupt() noexcept;

@@ -19,7 +19,7 @@ struct feed_queue {
 };
 
 struct memory_records {
-    std::mutex guard;  // guards the members below; each get and commit holds it throughout, which makes their instant
+    std::mutex guard;  // guards the members below; held during each get and commit, so that these have an instant
     std::unordered_map<key, record> records;
     version latest = 0;
     std::vector<std::weak_ptr<feed_queue>> feeds;

@@ -1,5 +1,5 @@
 // The embedded engine: a map under one lock. Nodes of one process that name the same store share it. The store exists
-// as long as one of these nodes.
+// for as long as any of these nodes exists.
 #pragma once
 
 #include "cluster/backend/backend.hpp"

@@ -21,7 +21,7 @@ namespace tutti::cluster::backend {
 namespace {
 
 using clock = std::chrono::steady_clock;
-constexpr std::size_t max_quick_rows = 8;  // of a commit that has a prepared statement for its number of rows
+constexpr std::size_t max_quick_rows = 8;  // a commit of up to this many rows has a prepared statement
 using result = postgres_connection::result;
 
 std::string with_prefix(std::string text, const std::string& prefix) {
@@ -92,8 +92,8 @@ public:
         extend_.replace(extend_.find("$1"), 2, std::to_string(postgres_reach));
     }
 
-    /// Makes ENG5 hold from its return on. Uses one transaction. At its end, the transaction begins to listen, and lets
-    /// commits continue.
+    /// When this function returns, ENG5 holds. The function runs one transaction. When that transaction commits, the
+    /// connection begins to listen, and the waiting commits continue.
     bool start(const std::string& prefix, clock::time_point deadline) {
         checked_at_ = clock::now();
         const std::string all =
@@ -110,7 +110,7 @@ public:
                 any = true;
                 if (!add(n->extra, written)) {
                     PQfreemem(n);
-                    return false;  // too much to name: every sleeping block checks its objects
+                    return false;  // there were too many keys to name: every sleeping block checks its objects
                 }
                 PQfreemem(n);
             }
@@ -125,7 +125,7 @@ public:
 private:
     static constexpr std::chrono::seconds pause{1};
 
-    /// Returns true if all commits so far have notified, and many more will.
+    /// Returns true if all commits so far have sent notifications, and if many more commits will do so.
     bool check_notifications() {
         checked_at_ = clock::now();
         const clock::time_point deadline = checked_at_ + request_timeout_;
@@ -157,7 +157,7 @@ private:
     std::atomic<bool> closed_{false};
 };
 
-/// A connection, the versions that it may still give to commits, and the quick statements that it has prepared.
+/// A connection, the versions that it has drawn for further commits, and the quick statements that it has prepared.
 struct session {
     std::unique_ptr<postgres_connection> connection;
     std::int64_t next = 0, end = 0;
@@ -179,7 +179,7 @@ public:
         if (!l) throw engine_error{"PostgreSQL cannot be reached: " + reason};
         PGconn* const c = l->raw();
         abilities_.name += std::string{" at "} + PQhost(c) + ":" + PQport(c) + "/" + PQdb(c);
-        // If two programs made the same table at once, one would get an error of the catalogue.
+        // Without this lock, two programs that make the same table at once could fail with an error of the catalogue.
         const std::string make = "SET client_min_messages = warning; SELECT pg_advisory_xact_lock(hashtext('tutti'));" +
                                  with_prefix(postgres_schema, how.prefix);
         if (const result r = l->run(make.c_str(), timer.deadline()); !is_good(r))
@@ -256,8 +256,8 @@ public:
         const result outcome = quick ? commit_quickly(*s, at, sorted, checked, timer.deadline())
                                      : commit_any(*s, at, sorted, checked, read, timer.deadline());
         if (!is_good(outcome)) r.status = outcome ? status_of(*outcome, r) : engine_status::unknown;
-        // Only forgotten commit records are deleted. If other rows were deleted, the commit record tells the commit's
-        // result.
+        // Rows are deleted only if they are forgotten commit records. If another program deleted other rows, the commit
+        // record shows the result of this commit.
         else if (quick)
             r.status = PQcmdTuples(outcome.get()) == std::to_string(sorted.size()) ? engine_status::good
                                                                                    : engine_status::unknown;
@@ -293,7 +293,7 @@ private:
     using versions = std::span<const std::optional<version>>;
     using other_checks = std::unordered_map<std::string_view, version>;
 
-    /// Commits writes that are also exactly the checks.
+    /// Makes a commit that checks exactly the records that it writes.
     result commit_quickly(session& s, std::int64_t at, written all, versions checked,
                           clock::time_point deadline) const {
         const std::size_t rows = all.size() <= max_quick_rows ? all.size() : 0;
@@ -330,7 +330,8 @@ private:
         p.add(all.back()->of);
         return s.connection->execute(name.c_str(), p, deadline);
     }
-    /// Commits writes, with the versions that were read of them, if any, and checks of other records (`beside`).
+    /// Makes a commit. `checked` has the version that was read of each written record, if any. `beside` has the checks
+    /// of other records.
     result commit_any(session& s, std::int64_t at, written all, versions checked, const other_checks& beside,
                       clock::time_point deadline) const {
         text_array keys, present, bytes, checks, seen, only_checked;
@@ -399,9 +400,9 @@ private:
     }
     std::unique_ptr<postgres_connection> open(clock::time_point deadline, std::string& reason) const {
         std::unique_ptr<postgres_connection> l = postgres_connection::open(address_, deadline, reason);
-        // A table without statistics would be scanned as a whole, which is slow, and so is a new plan for each
-        // execution. The isolation level is part of the argument in postgres_schema.hpp, and the database's default may
-        // be another one.
+        // These settings prevent full scans of a table without statistics, and new plans for each execution, because
+        // both are slow. They set the isolation level, because the argument in postgres_schema.hpp relies on it and the
+        // database's default may differ.
         if (l && !is_good(l->run("SET default_transaction_isolation = 'read committed'; SET enable_seqscan = off; "
                                  "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; "
                                  "SET plan_cache_mode = force_generic_plan",

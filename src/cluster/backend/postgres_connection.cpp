@@ -40,7 +40,8 @@ postgres_address resolve_postgres(const std::string& url) {
     postgres_address all;
     for (const PQconninfoOption *g = given.get(), *u = usual.get(); g->keyword != nullptr; ++g, ++u) {
         const std::string_view name{g->keyword};
-        if (name == "service") {  // its settings are among the usual ones; that of the address would hide its host
+        if (name == "service") {  // PGSERVICE is already resolved in `usual`; a service in the address would hide its
+                                  // host
             if (g->val != nullptr)
                 throw engine_error{"'" + url + "' names a service, which may be anywhere: name its host and port"};
             continue;
@@ -106,8 +107,8 @@ postgres_connection::result postgres_connection::execute(const char* name, const
                   deadline);
 }
 
-/// Waits for the end of the statements. PostgreSQL first sends their result, then commits, and then says that it is
-/// ready. So the statements have ended when PostgreSQL says that it is ready.
+/// Waits for the end of the statements. PostgreSQL first sends their result, then commits, and then reports that it is
+/// ready. So the statements have ended once PostgreSQL reports that it is ready.
 postgres_connection::result postgres_connection::finish(int sent, time_point deadline) {
     PGconn* const c = raw();
     result last;

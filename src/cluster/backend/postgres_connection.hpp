@@ -1,4 +1,5 @@
-// A connection to PostgreSQL with a timeout for every wait. libpq's own calls wait without a limit, even to send.
+// A connection to PostgreSQL with a timeout for every wait. libpq's own calls may block without a limit, even when they
+// send.
 //
 // Not thread-safe.
 #pragma once
@@ -56,14 +57,14 @@ public:
     [[nodiscard]] static std::unique_ptr<postgres_connection> open(const postgres_address& to, time_point deadline,
                                                                    std::string& reason);
 
-    /// Returns the result of the last statement, or of the first that failed. Returns null if there is no answer by
-    /// `deadline`, or the connection has ended; the connection is then unusable.
+    /// Returns the result of the last statement, or of the first one that failed. Returns null if there is no answer by
+    /// `deadline`, or if the connection has ended. The connection is unusable after that.
     [[nodiscard]] result run(const char* statements, time_point deadline);
     [[nodiscard]] result prepare(const char* name, const char* statement, time_point deadline);
     /// Executes a prepared statement. The answer is in binary format.
     [[nodiscard]] result execute(const char* name, const postgres_parameters& with, time_point deadline);
 
-    /// Returns the connection, for calls that do not wait.
+    /// Returns libpq's connection. Use it only for calls that do not block.
     [[nodiscard]] PGconn* raw() const noexcept { return connection_.get(); }
 
 private:

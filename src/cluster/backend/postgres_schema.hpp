@@ -1,23 +1,23 @@
-// The objects in the database, made once for each prefix; @ stands for the prefix. All of them can be made again while
-// other programs run.
+// The objects in the database, which are made once for each prefix; @ stands for the prefix. Making them again does no
+// harm to programs that are running.
 //
-// Why commits have an instant, and gets see one state (ENG2, ENG3), at READ COMMITTED. A commit locks the rows of all
-// records that it checks or writes until its end, in the order of the keys. The commit compares the versions of the
-// locked rows. So no compared row changes before the commit's writes are visible. Commits are ordered by their ends
-// (two-phase locking). The snapshot of a get, which is one statement, cuts that order at one place. A record that was
-// never written gets a row, so that it can be locked. SERIALIZABLE would only add its own conflicts.
+// Commits have an instant, and gets see one state (ENG2, ENG3), even at READ COMMITTED. The reasons are as follows. A
+// commit locks the rows of all records that it checks or writes until its end, in the order of the keys. The commit
+// compares the versions of the locked rows. So no compared row changes before the commit's writes are visible. Commits
+// are ordered by their ends (two-phase locking). A get is one statement, so its snapshot cuts that order at one place.
+// A record that was never written gets a row, so that it can be locked. SERIALIZABLE would only add its own conflicts.
 //
-// Why no wakeup is lost (ENG5): a commit notifies only while a program listens, because NOTIFY makes commits wait for
-// each other. A listener sets the block of versions up to which commits notify, in the sequence @_told_until. The
-// sequence's value is visible at once, and never decreases. This uses no clock.
+// No wakeup is lost (ENG5). A commit notifies only while a program listens, because NOTIFY makes commits wait for each
+// other. Versions are drawn in blocks. In the sequence @_told_until, a listener sets the block up to which commits
+// notify. The sequence's value is visible at once, and never decreases. No clock is involved.
 //
 // At first, the listener takes an exclusive advisory lock. Commits hold this lock shared, so the listener waits for all
-// commits that may have read the old bound. Later, it raises the bound in time, and afterwards asks for the last drawn
-// block. A commit has drawn its block before it reads the bound. So if a commit did not notify, its block is above the
-// bound that the listener knew. The listener finds this block, and its feed breaks.
+// commits that may have read the old bound. Later, the listener raises the bound in time, and then reads the number of
+// the last drawn block. A commit has drawn its block before it reads the bound. So if a commit did not notify, its
+// block is above the bound that the listener knew. The listener finds this block, and its feed breaks.
 //
 // A connection draws versions a block at a time (the hi/lo method of databases), and gives them to its commits. So a
-// commit knows its version when it is sent, and the sequence is not a point of contention.
+// commit's version is known when the commit is sent, and the sequence is not a point of contention.
 #pragma once
 
 #include <cstdint>
@@ -69,18 +69,19 @@ BEGIN
 END $$;
 )sql";
 
-/// $1: the keys to look at. $2: the keys whose bytes are wanted.
+/// $1: the keys to read. $2: those of them whose bytes are wanted.
 inline constexpr const char* postgres_get =
     R"sql(SELECT key, version, present, CASE WHEN key = ANY ($2::text[]) THEN bytes END
           FROM "@_records" WHERE key = ANY ($1::text[]))sql";
 
-/// The get when the bytes of all keys are wanted.
+/// The statement of a get that wants the bytes of all keys.
 inline constexpr const char* postgres_plain_get =
     R"sql(SELECT key, version, present, bytes FROM "@_records" WHERE key = ANY ($1::text[]))sql";
 
 inline constexpr const char* postgres_commit = R"sql(SELECT "@_commit"($1, $2, $3, $4, $5, $6, $7, $8))sql";
 
-/// The commit if it writes all records that it checks, and all of them exist: one statement, which is much less work.
+/// The statement of a commit that writes all records that it checks, all of which exist. A single statement is much
+/// less work.
 /// # stands for the written rows as w(k, v, p, b), sorted, so that rows are locked in one order. %1 is the version, %2
 /// its block, %3 the keys to notify of, and %4 the row whose update notifies.
 /// The branches of CASE are evaluated in order, so the bound is read under the lock. If a row was overwritten

@@ -1,12 +1,12 @@
-// Transactions of several groups that another program has prepared, and that are in the way. A program waits for them,
-// and ends those whose own program is gone (docs/cluster-replication.md, "Several groups").
+// Transactions of several groups that another program has prepared, and that are in the way. A program waits for such
+// transactions, and finishes those whose own program has ended (docs/cluster-replication.md, "Several groups").
 //
 //   XGC1  A program that meets such a transaction waits a moment: most are finished by then. Then the program reads the
 //         decision, and does the remaining work.
-//   XGC2  A transaction that has not been decided for `grace` is aborted. The program writes this into the record of
-//         its decision before it releases any part. If the transaction was committed meanwhile, that record exists
-//         already, and the commit stands. If not, its own commit checks that there is no record, and fails. So if its
-//         program still runs, the transaction only has to try again.
+//   XGC2  A transaction that has not been decided for `grace` is aborted. The resolving program writes the decision's
+//         record before it releases any part. If the transaction was committed meanwhile, that record exists already,
+//         and the commit is valid. If not, the transaction's own commit fails, because it checks that there is no
+//         record. So if its program still runs, the transaction only has to try again.
 //
 // Clocks are never compared: a program measures by its own clock how long it has seen the same transaction.
 //
@@ -38,7 +38,7 @@ public:
 
     /// Resolves a transaction that `group` has prepared, as far as XGC1 and XGC2 allow.
     void resolve(const blocking_transaction& transaction, std::size_t group);
-    /// Forgets a decision that no program asks for any more. The decision's record is removed together with others
+    /// Forgets a decision that no program needs any more. The decision's record is removed together with others
     /// (`forget` of backend.hpp).
     void forget_decision(std::size_t deciding_group, std::string_view id);
 
@@ -46,9 +46,9 @@ public:
     [[nodiscard]] const runtime_env& env() const noexcept { return env_; }
 
 private:
-    /// Returns how long this process has known the transaction.
+    /// Returns for how long this process has known the transaction.
     [[nodiscard]] std::chrono::milliseconds known_for(const std::string& id);
-    /// Reads the decision. Returns false if that group does not answer.
+    /// Reads the decision. Returns false if the deciding group does not answer.
     [[nodiscard]] bool read_decision(std::size_t deciding_group, const std::string& id, decision& d) const;
     [[nodiscard]] bool abort_decision(std::size_t deciding_group, const std::string& id, const decision& was) const;
     [[nodiscard]] bool finish_all(const std::string& id, const std::vector<std::uint64_t>& groups) const;
@@ -67,7 +67,7 @@ class resolution_wait {
 public:
     explicit resolution_wait(prepared_resolver& resolver)
         : resolver_{resolver}, timer_{resolver.request_timeout(), resolver.env()} {}
-    /// Waits a moment for that transaction. Returns false if the request timeout is over.
+    /// Waits a moment for the end of that transaction. Returns false if the request timeout is over.
     [[nodiscard]] bool wait(const blocking_transaction& transaction, std::size_t group) {
         resolver_.resolve(transaction, group);
         return timer_.wait();

@@ -17,7 +17,7 @@ record from_wire(held_record& r) { return {r.exists, r.at, std::move(r.bytes)}; 
 
 blocking_transaction from_wire(transaction_name& n) { return {std::move(n.id), n.deciding_group}; }
 
-/// Returns the watermark of a group, for all names of its members.
+/// Returns the watermark of a group. Programs may name the group by any of its members.
 std::shared_ptr<version_watermark> watermark_of_group(std::uint64_t number) {
     static std::mutex guard;
     static std::map<std::uint64_t, std::weak_ptr<version_watermark>> all;
@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    /// Also returns, with nothing, at a keep-alive.
+    /// This also returns at a keep-alive, without any writes.
     bool read(stream_reply& all) {
         std::string message;
         if (closed_.load(std::memory_order_relaxed) ||
@@ -89,7 +89,7 @@ public:
                       std::vector<record>& found) override {
         found.clear();
         get_request ask;
-        // A block that goes back to a snapshot only holds records of that snapshot, so they need no check.
+        // A block that continues in its snapshot holds only records of that snapshot, so the records need no check.
         const bool back = how == freshness::same && snapshot.at != 0;
         if (back) {
             ask.at = snapshot.at;

@@ -1,7 +1,7 @@
-// Distributes the slots of a prefix evenly over its groups, a few at a time. Groups join, and leave once they have no
-// slots (docs/cluster-replication.md, "Objects move").
+// Distributes the slots of a prefix evenly over its groups, a few at a time. A group may join, and leaves once it has
+// no slots (docs/cluster-replication.md, "Objects move").
 //
-// Thread safety: one thread.
+// Thread safety: one thread uses an object.
 #pragma once
 
 #include <functional>
@@ -33,8 +33,8 @@ public:
 
     [[nodiscard]] progress read_progress();
     /// Adds and removes groups, and moves slots until the groups are even. A group is given by the addresses of its
-    /// members, separated by commas. Throws engine_error if a group does not answer, or another program moves slots,
-    /// too.
+    /// members, separated by commas. Throws engine_error if a group does not answer, or if another program is moving
+    /// slots at the same time.
     progress rebalance(const std::vector<std::string>& added, const std::vector<std::string>& removed,
                        const progress_callback& report);
 

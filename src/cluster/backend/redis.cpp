@@ -31,7 +31,7 @@ struct redis_connection {
 };
 using reply = std::unique_ptr<redisReply, free_reply>;
 
-// hiredis sends without MSG_NOSIGNAL.
+// A guard is needed, because hiredis sends without MSG_NOSIGNAL.
 using base::sigpipe_guard;
 
 timeval time_of(std::chrono::milliseconds t) { return {t.count() / 1000, (t.count() % 1000) * 1000}; }
@@ -132,7 +132,8 @@ public:
         if (!a) {
             r.status = engine_status::unknown;
         } else if (a->type != REDIS_REPLY_INTEGER) {
-            // Redis refuses before the script's first write, or not at all: no memory, a full disk, or a replica.
+            // Redis rejects a script before its first write, or not at all. Reasons are a lack of memory, a full disk,
+            // or that the server is a replica.
             r.status = is_error(*a, "OOM") || is_error(*a, "MISCONF") || is_error(*a, "READONLY")
                            ? engine_status::refused
                            : engine_status::unreachable;
@@ -185,8 +186,8 @@ private:
         return l ? std::move(l) : connect(timeout);
     }
 
-    /// Runs a script again until it is answered. An idle connection may have ended, which is noticed only at its next
-    /// use. A server that was just started may still load its data.
+    /// Runs a script, again and again until it is answered. An idle connection may have ended, which is noticed only at
+    /// its next use. A server that was just started may still load its data.
     reply ask_until_answered(const char* script, std::string& known_as, const std::vector<std::string>& keys,
                              const std::vector<std::string>& values) {
         backoff_timer timer{how_.request_timeout};
@@ -235,7 +236,7 @@ private:
             r = loaded ? ask("EVAL", script) : nullptr;
         }
         if (!r) pool_.close_all();
-        else if (l->request_timeout == how_.request_timeout) pool_.release(std::move(l));  // not one of a late try
+        else if (l->request_timeout == how_.request_timeout) pool_.release(std::move(l));  // no late try has changed it
         return r;
     }
 

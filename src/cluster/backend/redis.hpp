@@ -1,4 +1,4 @@
-// One Redis server, over hiredis: two scripts. Redis runs each script as a whole.
+// The engine over one Redis server, by hiredis. Gets and commits are scripts, each of which Redis runs as a whole.
 #pragma once
 
 #include "cluster/backend/address.hpp"

@@ -1,4 +1,4 @@
-// The clock and the random numbers for code that calls engines: those of the system, or of a simulation.
+// The clock and the random numbers for code that calls engines. They are the system's, or those of a simulation.
 #pragma once
 
 #include <array>

@@ -102,7 +102,7 @@ sharded_engine::sharded_engine(std::vector<std::unique_ptr<group_engine>> groups
 }
 
 sharded_engine::~sharded_engine() {
-    // The addresses of one group may be sent to another only while both exist.
+    // The addresses of one group may be sent to another only while both group objects exist.
     for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].group->on_members_changed({});
 }
 
@@ -136,7 +136,7 @@ void sharded_engine::announce_addresses() {
     }
     if (!changed) return;
     ++newest.change_count;
-    // If another program was first, it has written the same, or will learn of the next change.
+    // If another program was first, it has written the same addresses, or will learn of the next change.
     if (write_layout(there, newest)) known_layout_ = newest;
 }
 
@@ -339,7 +339,8 @@ layout sharded_engine::reload_layout(std::span<const std::size_t> except) {
     std::unique_lock one_at_a_time{layout_guard_};
     const std::size_t known_before = groups_.size();
     layout newest;
-    // Groups that have joined last usually leave last. Groups that have left are not asked.
+    // Asks the groups that have joined last first, because they usually leave last. Groups that have left are not
+    // asked.
     for (std::size_t i = groups_.size(); i > 0 && newest.groups.empty(); --i) {
         const layout::group_entry* const entry = known_layout_.find(groups_[i - 1].group->number());
         const bool asked = std::ranges::find(except, i - 1) == except.end();
@@ -357,8 +358,8 @@ layout sharded_engine::reload_layout(std::span<const std::size_t> except) {
             break;
         }
     }
-    // Without the lock: a group that is being notified waits for this lock, and meanwhile does not let another function
-    // be registered (on_members_changed).
+    // Registers the functions without the lock, to avoid a deadlock: while a group's notification waits for this lock,
+    // the group registers no other function (on_members_changed).
     const std::size_t known_now = groups_.size();
     one_at_a_time.unlock();
     for (std::size_t i = known_before; i < known_now && announces_addresses_; ++i)
@@ -401,7 +402,7 @@ std::unique_ptr<engine> open_groups(std::string_view where, const settings& how)
             if (!silent) silent = r;
         }
     }
-    // The other groups may know the current addresses of the silent one. If they do not, the layout must not be
+    // The other groups may know the current addresses of the silent group. If they do not, the layout must not be
     // agreed on: the result would leave the silent group out.
     const auto says_where = [](const auto& g) { return read_layout(*g).change_count != 0; };
     if (silent && std::ranges::none_of(groups, says_where)) throw engine_error{*silent};

@@ -2,16 +2,17 @@
 // concerns one group goes to that group alone. two_phase_commit.hpp handles a commit over several groups.
 //
 // A get of several groups also has an instant (ENG2). The get asks the groups with wanted records, one after the other.
-// Then the get asks all of these groups except the last once more whether their answers are still current. Groups with
-// only held records are asked whether these are current. A record that was current when it was read, and still is at
-// the second look, was current in between. The reasons are that versions never recur, and that a group does not show
-// records that a prepared transaction writes. So all records were current when the last group answered.
+// Then the get asks all of these groups, except the last one, a second time: are their answers still current? Groups
+// with only held records are asked whether these are current. A record that was current when it was read, and is still
+// current at the second check, was current in between. The reason is that versions never recur, and that a group does
+// not show records that a prepared transaction writes. So all records were current when the last group answered.
 //
 //   SHD1  A block whose reads are all in one group continues in the state that it began with there. The block's first
-//         read in another group moves its snapshot to now. From then on, the block has no such state.
-//   SHD2  A group answers for a slot only in a state in which it has the slot. Each get reads the group's records of
-//         the slots, and checks them again whenever it checks records. Each commit checks them. Records keep their
-//         versions when they move, so a held record may be checked in any group.
+//         read in another group moves its snapshot to now. From then on, the block is not bound to the state of one
+//         group.
+//   SHD2  A group answers for a slot only from a state in which the group has the slot. Each get reads the group's
+//         records of the slots, and checks them again whenever it checks records. Each commit checks them. Records keep
+//         their versions when they move, so a held record may be checked in any group.
 //   SHD3  A feed breaks when a slot changes hands. Every sleeping block then checks its objects, and listens to all
 //         groups that exist by then.
 //
@@ -31,7 +32,7 @@ namespace tutti::cluster::backend {
 class sharded_engine final : public engine {
 public:
     /// Makes an engine of at least two groups in the order of their layout (layout.hpp). The prefix began with the
-    /// `initial_group_count` of them. `open` opens groups that join.
+    /// first `initial_group_count` of these groups. `open` opens groups that join.
     sharded_engine(std::vector<std::unique_ptr<group_engine>> groups, std::size_t initial_group_count,
                    const settings& how, const backend::runtime_env& env, group_opener open = {});
     ~sharded_engine() override;
@@ -45,7 +46,8 @@ public:
     void forget(std::span<const key> all) noexcept override;
     std::unique_ptr<key_feed> open_key_feed() override;
 
-    /// Learns which group has which slots, from all groups that have not left. Returns false if one does not answer.
+    /// Learns which group has which slots, from all groups that have not left. Returns false if a group does not
+    /// answer.
     [[nodiscard]] bool refresh_slots();
     /// Returns an object that moves slots.
     [[nodiscard]] slot_migrator migrator() noexcept { return {groups_, slot_map_, resolver_, committer_}; }
@@ -54,7 +56,7 @@ public:
     /// Asks the groups, except those in `except`, for their layout, and returns it. Adds groups that have joined to
     /// `groups_`.
     layout reload_layout(std::span<const std::size_t> except = {});
-    /// Sends the groups the addresses of each group's members from now on, whenever these change. So a program that
+    /// From now on, sends all groups the addresses of each group's members whenever these change. So a program that
     /// names some groups finds the others. A layout without addresses stays unchanged.
     /// REQUIRES: no other thread uses the engine yet.
     void keep_announcing_addresses();
@@ -62,14 +64,14 @@ public:
 private:
     void announce_addresses();
     using slot_locations = slot_map::slot_locations;
-    /// Returns the request for each group, by ascending groups. There is at least one.
+    /// Returns the request for each group, ordered by group. There is at least one request.
     [[nodiscard]] std::vector<group_request> requests_by_group(const slot_locations& locations,
                                                                std::span<const check> checks,
                                                                std::span<const write> writes,
                                                                std::span<const key> wanted) const;
-    // Each function is one try of a get. If a transaction is in the way, `snapshot.blocked_by` names it, and
-    // `blocked_in` is the group that has prepared it. `placed` becomes false if a group does not have a requested slot,
-    // or did not have it in that state (SHD2).
+    // Each function is one try of a get. If a transaction is in the way, `snapshot.blocked_by` names that transaction,
+    // and `blocked_in` is the group that has prepared it. `placed` becomes false if a group does not have a requested
+    // slot, or did not have it in that state (SHD2).
     [[nodiscard]] engine_status read_from_one(read_snapshot& snapshot, freshness how, const slot_locations& known,
                                               const group_request& s, std::vector<record>& found, bool& placed);
     [[nodiscard]] engine_status read_from_all(read_snapshot& snapshot, const slot_locations& known,
@@ -84,7 +86,7 @@ private:
     const bool batch_;
     bool announces_addresses_ = false;  // constant once several threads use the engine
     std::mutex layout_guard_;
-    layout known_layout_;  // as it was read last
+    layout known_layout_;  // the layout as it was read last
     group_table groups_;
     capabilities abilities_;
     prepared_resolver resolver_;
@@ -95,8 +97,8 @@ private:
 
 /// Returns a function that opens groups by their entries in a layout.
 [[nodiscard]] group_opener make_group_opener(const settings& how);
-/// Opens an engine. `where` is //host:port,host:port;host:port,host:port. If there is only one group, that group itself
-/// is the engine. Throws engine_error.
+/// Opens an engine. `where` is //host:port,host:port;host:port,host:port. If there is only one group, returns that
+/// group's engine itself. Throws engine_error.
 [[nodiscard]] std::unique_ptr<engine> open_groups(std::string_view where, const settings& how);
 
 }  // namespace tutti::cluster::backend

@@ -1,7 +1,7 @@
 // The group of each slot, as far as a program knows, and how the program learns about changes.
 //
 // A program's map may be outdated. Each get reads, and each commit checks, the group's records of the slots that it
-// uses, in the same state of the group's log. So an outdated map only costs another question.
+// uses, in the same state of the group's log. So an outdated map only costs another request.
 //
 //   SMP1  A slot's record stays the same for as long as its version stays the same. So a request that names the version
 //         is answered by the group that has the slot.
@@ -28,14 +28,14 @@ class slot_map {
 public:
     struct slot_location {
         std::size_t group = 0;
-        version at = 0;  ///< of that group's record of the slot
+        version at = 0;  ///< the version of that group's record of the slot
         bool write_blocked = false;
         friend bool operator==(const slot_location&, const slot_location&) = default;
     };
     using slot_locations = std::vector<slot_location>;  ///< by slots
 
-    /// Makes the map of a prefix that began with the `initial_group_count` groups. `reload_layout` adds groups that
-    /// have joined.
+    /// Makes the map of a prefix that began with `initial_group_count` groups. `reload_layout` adds groups that have
+    /// joined.
     slot_map(const group_table& all, prepared_resolver& resolver, std::size_t initial_group_count,
              std::function<void()> reload_layout);
 
@@ -49,14 +49,14 @@ public:
     enum class refresh_result : std::uint8_t { unchanged, changed, unreachable };
     /// Asks one group after the other until one has each slot. Returns `changed` if the map differs from `known`.
     [[nodiscard]] refresh_result find_owners(std::span<const std::uint32_t> slots, const slot_locations& known);
-    /// Asks those groups for the slots that they have. Returns `changed` if this differs from the map.
+    /// Asks those groups for the slots that they have. Returns `changed` if their answers differ from the map.
     [[nodiscard]] refresh_result refresh(std::span<const std::size_t> groups);
     /// Tries once to resolve the slots that are write-blocked in `known` (SMP2), and then learns their current state.
     void resolve_write_blocked(std::span<const std::uint32_t> slots, const slot_locations& known);
     /// Returns the group's records of the slots, or nothing if the group does not answer.
     [[nodiscard]] std::optional<std::vector<slot_record>> read_records(std::size_t group,
                                                                        std::span<const std::uint32_t> slots);
-    /// Returns true if the slot belongs to that group by its record.
+    /// Returns true if the slot belongs to that group according to the slot's record.
     [[nodiscard]] bool owns(std::size_t group, std::uint32_t slot, const slot_record& record_there) const noexcept {
         return record_there.is == slot_record::state::owned || record_there.is == slot_record::state::write_blocked ||
                (record_there.is == slot_record::state::unset && slot % initial_group_count_ == group);

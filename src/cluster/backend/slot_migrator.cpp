@@ -13,7 +13,7 @@ using state = slot_record::state;
 constexpr std::size_t max_bytes = 1u << 20, max_records = 1000;  // of one import, unless one record is larger
 constexpr std::size_t few_changes = 64;  // once no more changes than these are left, the slots are write-blocked
 const key never_written{"a"};            // no program writes it, so its version is that of keys without a record
-constexpr unsigned max_rounds = 30;      // of copying changes, and of switches that fail
+constexpr unsigned max_rounds = 30;      // rounds of copying changes, including failed switches
 
 }  // namespace
 
@@ -68,7 +68,7 @@ engine_status slot_migrator::import_records(std::size_t group, const slot_checks
             r.checks = still;
             groups_[group].group->import_records(r, records.subspan(i, next - i), absence);
             if (r.status == engine_status::good) break;
-            // An import may happen twice, so a lost one is sent again.
+            // An import may take effect twice without harm, so it is sent again if its answer is lost.
             if (r.status == engine_status::unknown && repeat_timer.wait()) {
                 if (const engine_status status = announce_again(); status != engine_status::good) return status;
                 continue;
@@ -84,8 +84,8 @@ engine_status slot_migrator::import_records(std::size_t group, const slot_checks
 
 std::function<engine_status()> slot_migrator::import_announcement(std::size_t from, std::size_t to,
                                                                   slot_checks& importing) {
-    // The lost import may arrive after later ones, and after this group has dropped an erased record that these
-    // brought.
+    // The lost import may arrive after later imports, and after the receiving group has dropped an erased record that
+    // these imported. Writing the slots' records again makes the late import fail.
     return [this, from, to, &importing] {
         if (injected(fault::copies_come_late)) return engine_status::good;
         return write_slots(to, importing, slot_record::text(state::importing, groups_[from].group->number()));
@@ -193,7 +193,7 @@ slot_migrator::migration_result slot_migrator::migrate(const std::vector<std::ui
     }
     list_cursor cursor;
     bool copied = false;
-    // A group that the slots have never moved to has no copies of them.
+    // If the slots have never moved to a group before, the group has no copies of them.
     bool is_empty = std::ranges::all_of(records_there, [](const slot_record& r) { return r.is == state::unset; });
     for (unsigned round = 0; round < max_rounds; ++round) {
         if (!copied) {
@@ -204,7 +204,7 @@ slot_migrator::migration_result slot_migrator::migrate(const std::vector<std::ui
         const auto changes = [&] {
             const engine_status status = copy_changes(slots_moved, from, to, there, cursor, count);
             copied =
-                status != engine_status::conflict;  // if the group does not know writes that old, all is copied again
+                status != engine_status::conflict;  // if the group does not know changes that old, all is copied again
             return status;
         };
         if (const engine_status status = changes(); status == engine_status::conflict) continue;
@@ -231,16 +231,18 @@ slot_migrator::migration_result slot_migrator::migrate(const std::vector<std::ui
         if (owns_all(to, slots, records_there)) {
             const slot_map::slot_locations known = *slot_map_.locations();
             static_cast<void>(slot_map_.find_owners(slots, known));
-            // The next migrator clears remaining copies. If the slots have come back by now, nothing is cleared.
+            // Failure is ignored, because the next migrator clears remaining copies. If the slots have come back by
+            // now, nothing is cleared.
             if (std::ranges::all_of(records_here, [](const slot_record& r) { return r.is == state::moved; }))
                 static_cast<void>(clear(from, slots_moved, here, [] { return engine_status::good; }));
             return migration_result::moved;
         }
-        // If another migrator imports the slots, it has cleared these copies.
+        // If another migrator imports the slots, it has cleared the copies of this one, so this one gives up.
         if (now != there || !owns_all(from, slots, records_here)) return migration_result::superseded;
         if (status == engine_status::unreachable) break;
     }
     static_cast<void>(write_slots(from, here, slot_record::text(state::owned)));  // if this fails, programs do it
+                                                                                  // (SMP2)
     return migration_result::unreachable;
 }
 
@@ -285,7 +287,7 @@ bool slot_migrator::clear(std::size_t group) {
     slot_checks still;
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (result[i].is == state::importing) {
-            slot_checks one{now[i]};  // from here on, a migrator that still sends copies is refused
+            slot_checks one{now[i]};  // from here on, the group rejects copies of other migrators
             if (write_slots(group, one, slot_record::text(state::moved, result[i].other)) != engine_status::good)
                 continue;
             now[i] = one.front();

@@ -1,9 +1,9 @@
 // Slots: objects of a prefix move from group to group in units of slots. A key's slot is given by its hash. The number
-// of slots is a multiple of the number of groups that the prefix began with. So as long as nothing has moved, a slot's
-// group is the one that the hash alone names. That is where releases without slots have put the objects.
+// of slots is a multiple of the number of groups that the prefix began with. So as long as no slot has moved, the hash
+// alone determines a slot's group. Releases without slots have put the objects into the same groups.
 //
-// A group keeps the state of a slot as a record in its log, beside the objects (docs/cluster-replication.md,
-// "Objects move").
+// A group keeps the state of a slot as a record in its log, like the objects (docs/cluster-replication.md, "Objects
+// move").
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ namespace tutti::cluster::backend {
     return (min_slots + groups - 1) / groups * groups;
 }
 
-/// Some slots, and their content: objects, leases and commit records. Other records of a group stay in it.
+/// A set of slots. A slot contains objects, leases and commit records. The other records of a group never move.
 struct slot_set {
     std::uint32_t slot_count = 1;
     std::vector<std::uint32_t> slots;  ///< ascending
@@ -43,14 +43,14 @@ struct slot_set {
     }
 };
 
-/// The state of a slot by a group's record.
+/// The state of a slot according to a group's record.
 struct slot_record {
     enum class state : std::uint8_t {
         unset,          ///< no record: the group owns the slot if it did when the prefix began
         owned,          ///< the group owns the slot
         write_blocked,  ///< owned, but not written while it moves to `other`
-        importing,      ///< copies of it arrive from `other`
-        moved,          ///< `other` has it
+        importing,      ///< copies of the slot arrive from `other`
+        moved,          ///< `other` has the slot
     } is = state::unset;
     std::uint64_t other = 0;  ///< a group's number
     version at = 0;

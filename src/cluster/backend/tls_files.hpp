@@ -1,4 +1,4 @@
-// The TLS settings of the public interface, as connections take them.
+// Converts the TLS settings of the public interface to those of a connection.
 #pragma once
 
 #include "tutti/cluster/tls.hpp"

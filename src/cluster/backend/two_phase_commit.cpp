@@ -10,7 +10,7 @@
 namespace tutti::cluster::backend {
 namespace {
 
-/// Ends or stops the program here, for a test.
+/// Kills or stops the program if a test requests this.
 void raise_if_injected(fault step, int signal) {
     if (injected(step)) static_cast<void>(::raise(signal));
 }
@@ -30,7 +30,7 @@ void two_phase_commit::commit(request& r, std::vector<group_request>& requests, 
 
 two_phase_commit::attempt_result two_phase_commit::try_commit(request& r, std::vector<group_request>& requests,
                                                               std::size_t deciding_group, prepare_mode mode) {
-    // If two transactions had one id, each would take the other's parts for its own.
+    // The id is random, because two transactions with the same id would take each other's parts for their own.
     const blocking_transaction transaction{resolver_.env().random_id(), groups_[deciding_group].group->number()};
     const auto started = resolver_.env().now();
     std::vector<std::size_t> prepared;
@@ -47,11 +47,12 @@ two_phase_commit::attempt_result two_phase_commit::try_commit(request& r, std::v
     }
     const bool answer_lost = r.status == engine_status::unknown && !is_prepared;
     if (answer_lost) r.status = engine_status::unreachable;
-    // Programs that one of its parts blocks read the record, and finish the transaction.
+    // The result is unknown. Programs that one of the parts blocks read the decision's record, and finish the
+    // transaction.
     if (r.status == engine_status::unknown) return attempt_result::finished;
     const bool commits = r.status == engine_status::good;
     const bool all_finished = finish(prepared, transaction.id, commits);
-    // No program aborts a transaction so early.
+    // In this case no other program has written an aborting decision, because none does so this early.
     const bool nobody_aborted = !commits && resolver_.env().now() - started < prepared_resolver::grace / 2;
     if (all_finished && !nobody_aborted) resolver_.forget_decision(deciding_group, transaction.id);
     return answer_lost ? attempt_result::answer_lost : blocked ? attempt_result::blocked : attempt_result::finished;
@@ -81,7 +82,7 @@ bool two_phase_commit::prepare_at_once(request& r, const std::vector<group_reque
         const bool is_blocked = status == engine_status::conflict && one.own_request.blocked_by;
         const bool is_final = !is_blocked && status != engine_status::unknown;
         blocked |= is_blocked;
-        // A final failure takes precedence over one that leads to a restart, whichever group reports first.
+        // A final failure takes precedence over one that leads to a restart, in whatever order the groups answer.
         if (failed || (!is_final && r.status != engine_status::good)) continue;
         failed = is_final;
         r.status = status;

@@ -8,13 +8,13 @@
 //
 //   XGC3  All groups are asked to prepare at once. A transaction that is blocked by another one does not wait. The
 //         transaction releases everything, and starts again as a new transaction. The new transaction asks the groups
-//         in the order of their numbers, each after the one before has prepared. The new transaction waits for
-//         transactions that block it. The deciding group is the last in this order if the last write is in it, as the
-//         last write of exactly_once is. So a transaction that waits in a group only holds parts in lower groups, and
-//         no cycle of waiting transactions is possible. If the deciding group is not the last, the transaction does not
-//         wait.
-//   XGC4  A group is asked to prepare a transaction once. If no answer comes, that transaction is released, and never
-//         decided. Another one is started instead, with an id of its own.
+//         in the order of their numbers, each one after the previous group has prepared. The new transaction waits for
+//         transactions that block it. The deciding group is the last in this order if it has the last write.
+//         exactly_once always adds such a last write. So a transaction that waits in a group only holds parts in lower
+//         groups, and no cycle of waiting transactions is possible. If the deciding group is not the last, the
+//         transaction does not wait.
+//   XGC4  A group is asked to prepare a transaction once. If no answer arrives, that transaction is released, and never
+//         decided. A new transaction with its own id starts instead.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -40,8 +40,8 @@ private:
     };
     [[nodiscard]] attempt_result try_commit(request& r, std::vector<group_request>& requests,
                                             std::size_t deciding_group, prepare_mode mode);
-    /// Has each group prepare its request, except the deciding group. Returns false if one fails: `r` has the reason,
-    /// or says that an answer was lost. Adds the groups that may have prepared to `prepared`.
+    /// Has every group except the deciding one prepare its request. Returns false if one fails; then `r` has the
+    /// reason, or states that an answer was lost. Adds the groups that may have prepared to `prepared`.
     [[nodiscard]] bool prepare_at_once(request& r, const std::vector<group_request>& requests,
                                        const blocking_transaction& transaction, std::vector<std::size_t>& prepared,
                                        bool& blocked);

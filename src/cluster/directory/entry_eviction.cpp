@@ -1,4 +1,4 @@
-// DIR9: which entries a directory forgets.
+// Chooses and drops the entries that a directory forgets (DIR9).
 #include <algorithm>
 
 #include "cluster/directory/object_directory.hpp"
@@ -7,7 +7,7 @@ namespace tutti::cluster {
 
 object_directory::evictable object_directory::evictable_kind(const object_id& id, const object& o) const noexcept {
     if (o.here) return o.exists ? evictable::no : evictable::erased;
-    // A node that has no pointer of its own asks the home.
+    // The home keeps its pointers, because a node without a pointer of its own asks the home.
     const bool at_home = home_of(id, nodes_) == self_ && !injected(fault::evict_at_home);
     return at_home ? evictable::no : evictable::pointer;
 }
@@ -29,9 +29,9 @@ bool object_directory::drop(shard& s, const object_id& id, object& o) {
         if (home == self_) s.version_of_absent = std::max(s.version_of_absent, o.version);
         else if (s.watched.contains(id) && !injected(fault::evict_watched)) return false;
     }
-    // The home needs no report of a pointer that leads to the home itself.
+    // A pointer that leads to the home itself need not be reported to the home.
     const bool home_has_to_know = home != self_ && (o.here || (!o.home_knows && o.owner != home));
-    // A lost home receives no report, so entries that only this node knows stay.
+    // A lost home cannot receive a report, so this node keeps its entries.
     if (home != self_ && is_lost(home)) return false;
     if (home_has_to_know && !injected(fault::evict_without_report) &&
         (listener_ == nullptr || !listener_->report_eviction(id, o.here ? home : o.owner, o.version)))
@@ -41,8 +41,8 @@ bool object_directory::drop(shard& s, const object_id& id, object& o) {
 }
 
 void object_directory::drop_pointers(shard& s) {
-    // The list may be as long as the number of other entries, so that a node that owns many objects keeps many
-    // pointers. Each new pointer drops up to two.
+    // The list of pointers may be as long as the number of other entries, so that a node that owns many objects keeps
+    // many pointers. Up to two pointers are dropped for each new one.
     for (unsigned turns = 2; turns != 0; --turns) {
         const std::size_t others = s.objects.size() - std::min(s.objects.size(), s.pointers.size());
         if (s.pointers.size() <= limits_.pointers + others) return;
@@ -55,8 +55,8 @@ void object_directory::drop_pointers(shard& s) {
     }
 }
 
-/// Drops many entries at a time. A block that has read the absence of an object of this shard finds another version
-/// when it validates afterwards. The block then starts over.
+/// Drops many entries at a time. A block that has read an object of this shard as absent then finds another version
+/// when it validates, and starts over. So drops are rare.
 void object_directory::drop_erased(shard& s) {
     if (s.erased.size() <= limits_.erased) return;
     if (s.changes_until_scan != 0) {
@@ -76,12 +76,12 @@ void object_directory::drop_erased(shard& s) {
 
 void object_directory::tidy_entry(shard& s, const object_id& id, object& o) {
     if (!o.here || !o.exists) {
-        // The entry says the same as a missing entry.
+        // In these two cases the entry contains no more information than a missing entry.
         const bool never_here =
             o.here && !o.exists && home_of(id, nodes_) == self_ && o.version <= version_of_absent(s);
         const bool leads_home = !o.here && o.version == 0 && o.owner == home_of(id, nodes_);
         const bool is_needed = o.is_locked() && !injected(fault::evict_locked);
-        // A reserved object keeps its version.
+        // A reserved object keeps its entry, so that its version stays.
         if ((never_here || leads_home) && !is_needed && !o.history && !s.reserved.contains(id)) erase(s, id);
         else if (!o.listed) list_for_eviction(s, id, o);
     }

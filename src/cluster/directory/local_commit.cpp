@@ -95,7 +95,7 @@ void object_directory::install_local(std::span<local_write> all, const transacti
     }
 }
 
-/// Tidies the entries. Called last, because to tidy one entry may drop others of `all`.
+/// Tidies the entries. Call it last, because tidying one entry may drop others of `all`.
 void object_directory::tidy(std::span<local_write> all) {
     for (const local_write& of : all) {
         shard& s = *of.in;
@@ -108,19 +108,20 @@ void object_directory::tidy(std::span<local_write> all) {
 //   1. Close the written objects, if they are unchanged since the read. Until the end, other threads can neither see
 //      nor close them.
 //   2. Draw the version.
-//   3. Check that the objects that were only read are unchanged since the read. By SEQ5, they were unchanged when step
-//      1 was complete. A commit that overwrites one of them later draws a higher version, after this one.
+//   3. Check that the objects that were only read are unchanged since the read. By SEQ5, these objects were unchanged
+//      when step 1 was complete. A commit that overwrites one of them later draws a higher version, after this one.
 //   4. Check that no reader may ask for older values. The check comes after the draw, because a reader that has not
 //      announced itself by then has a time of this version or more (SNP1).
 //   5. Write the values, and open the objects.
 // If a step fails, the commit opens the closed objects unchanged, and its version stays unused.
 bool object_directory::commit_in_place(std::span<const in_place_write> all, std::uint64_t& version) noexcept {
-    // The faulty steps of these tests are those of a local commit.
+    // These injected faults concern the steps of a local commit, so an in-place commit must not replace it.
     if (injected(fault::local_commit_without_validation) || injected(fault::local_commit_ignores_locks) ||
         injected(fault::local_commit_in_parts) || injected(fault::draw_version_early))
         return false;
     const bool keeps_values = !injected(fault::in_place_without_old_value);
-    // In a cluster of several nodes, another node usually may still ask for the former value.
+    // This check comes first because it usually fails in a cluster of several nodes: another node may still ask for the
+    // former value.
     if (keeps_values && readers_.oldest_read_time() < clock_.now()) return false;
     const auto open_again = [all](std::size_t first) {
         for (const in_place_write& s : all.first(first)) {

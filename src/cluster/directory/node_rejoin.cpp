@@ -1,4 +1,4 @@
-// DIR13: how a directory treats a node that rejoins.
+// Handles nodes that rejoin, in the directory (DIR13).
 #include <algorithm>
 
 #include "cluster/directory/object_directory.hpp"
@@ -14,7 +14,7 @@ std::vector<wire::owner_update> object_directory::list_owned_elsewhere() {
             if (home == self_ && o.here) continue;
             const hide_guard at_it{o};
             const node_number owner = o.here ? self_ : o.owner;
-            // An object that has ended has no owner, so it belongs to its home.
+            // An object that has ended belongs to its home, because it has no owner.
             all.push_back({id, !o.here && is_of_former(o) ? home : owner, o.version});
         }
     }
@@ -63,14 +63,14 @@ void object_directory::erase_former(node_number node, std::uint64_t version) {
     ended_[node % ended_.size()].store(version, std::memory_order_release);  // partner: is_of_former
     for (shard& s : shards_) {
         const base::lock_guard hold{s.guard};
-        // Objects that were to move here from that node have ended there.
+        // Objects that were to move here from the rejoining node have ended with its former process.
         std::erase_if(s.transfer_lost, [node](const auto& n) { return n.second == node; });
         std::vector<object_id> over;
         for (const auto& [id, o] : s.objects) {
             if (o.owner == node && must_erase_lost(id, o)) over.push_back(id);
         }
         for (const object_id& id : over) {
-            const auto at = s.objects.find(id);  // to tidy one entry may have dropped others
+            const auto at = s.objects.find(id);  // tidying one entry may have dropped others
             if (at == s.objects.end()) continue;
             erase_lost_locked(s, id, at->second, version);
             tidy(s, id, at->second);

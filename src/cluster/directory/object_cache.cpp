@@ -22,8 +22,8 @@ bool object_cache::read(const object_id& id, wire::object_view& view) {
     view.owner = found->owner;
     view.exists = true;
     view.version = found->version;
-    // OBC2: the clock is read with the shard locked. So this comes before a drop, and a drop comes before the clock of
-    // the message that reports it.
+    // OBC2: the clock is read with the shard locked. So this read comes before a drop, and the drop comes before the
+    // clock of the message that reports the drop.
     view.valid_at = clock_.now();
     view.bytes = found->bytes;
     found->used = true;
@@ -53,7 +53,7 @@ void object_cache::insert(const object_id& id, node_number owner, const wire::ob
     if (s.invalidations != invalidations && !injected(fault::keep_overtaken_copy)) return;
     if (view.valid_at <= s.latest_released && !injected(fault::keep_released_copy)) return;
     if (const auto old = s.all.find(id); old != s.all.end()) {
-        // Another thread has asked, too, or the copy is pinned and will be dropped.
+        // Another thread has requested the same copy, or the copy is pinned and will be dropped.
         old->second.grant = std::max(old->second.grant, view.valid_at);
         return;
     }
@@ -66,7 +66,7 @@ void object_cache::insert(const object_id& id, node_number owner, const wire::ob
         fresh.in_order = std::prev(s.order.end());
         s.all.emplace(id, std::move(fresh));
     } catch (const std::bad_alloc&) {
-        if (!s.order.empty() && s.order.back() == id) s.order.pop_back();  // only the list node was made
+        if (!s.order.empty() && s.order.back() == id) s.order.pop_back();  // undo: only the list node was made
         return;
     }
     s.bytes += bytes;
@@ -74,8 +74,8 @@ void object_cache::insert(const object_id& id, node_number owner, const wire::ob
 
 bool object_cache::make_room(shard& s, std::size_t bytes) noexcept {
     if (bytes > max_bytes_) return false;
-    // Erases the oldest copies that no read has used since they were last the oldest, and that are not pinned. The loop
-    // goes through the list at most twice.
+    // Erases the oldest copies, except pinned ones and those that a read has used since they were last the oldest. The
+    // loop goes through the list at most twice.
     for (std::size_t turns = 2 * s.order.size(); s.bytes + bytes > max_bytes_ && turns != 0; --turns) {
         const auto at = s.all.find(s.order.front());
         copy& oldest = at->second;

@@ -8,15 +8,15 @@
 //       this node. So no transaction has the object locked for writing, and the copy is the object's current value.
 //   OBC2  This node drops a copy before it sends a message to the owner. The message carries a clock no less than any
 //       that a read of the copy has found. The owner raises its own clock to that value before it gives a transaction
-//       the lock. So the commit that overwrites the object draws a version above all of these. Therefore TXN1 holds for
-//       a copy by this node's clock.
+//       the lock. So the commit that overwrites the object draws a version above all of these clocks. Therefore TXN1
+//       holds for a copy by this node's clock.
 //   OBC3  A transaction records the number of invalidations before it asks an owner. This node keeps the answered value
-//       only if no invalidation has arrived since, because an invalidation may have overtaken the answer. Nor does this
-//       node keep a grant that is not later than one that it released. The message about the released grant may reach
-//       the owner late, and then ends both grants.
+//       only if no invalidation has arrived since, because an invalidation may have overtaken the answer. This node
+//       also discards a grant that is not later than one that it has released. The reason is that a late message about
+//       the released grant would end both grants at the owner.
 //   OBC4  A commit that has read a copy pins it until its decision, instead of a read lock at the owner. A pinned copy
-//       is not dropped. An invalidated copy is no longer valid and gets no further pin. It is dropped with its last
-//       pin. The owner gets no answer until it asks again.
+//       is not dropped. An invalidated copy is no longer valid, receives no further pins, and is dropped with its last
+//       pin. The owner receives no answer until it asks again.
 //
 // Thread safety: every member may be called from any thread. No call waits while it holds a shard's lock.
 #pragma once
@@ -40,7 +40,8 @@ class object_cache {
 public:
     explicit object_cache(logical_clock& clock) noexcept : clock_{clock} {}
 
-    /// Limits the bytes of all copies together. 0: no copies are kept. Call it before any other member.
+    /// Limits the bytes of all copies together. If the limit is 0, no copies are kept. Call this function before any
+    /// other member.
     void limit(std::size_t bytes) noexcept { max_bytes_ = bytes / shards; }
     [[nodiscard]] bool is_enabled() const noexcept { return max_bytes_ != 0; }
 
@@ -51,16 +52,16 @@ public:
 
     /// Returns the number of invalidations so far (OBC3).
     [[nodiscard]] std::uint64_t invalidations(const object_id& id);
-    /// Keeps a copy of what `owner` has answered. `invalidations` is the number before the request. Keeps nothing if
-    /// memory is lacking. Amortised O(bytes).
+    /// Keeps a copy of the value that `owner` has answered. `invalidations` is the number before the request. Keeps
+    /// nothing if memory is lacking. Amortised O(bytes).
     void insert(const object_id& id, node_number owner, const wire::object_view& view, std::uint64_t invalidations);
 
     /// Pins a copy (OBC4). Returns false if there is no valid copy of that version.
     [[nodiscard]] bool pin(const object_id& id, std::uint64_t version);
     void unpin(const object_id& id) noexcept;
 
-    /// Drops the copy of an object that this node wants to write. Returns the message for the owner if there was a copy
-    /// and it does not exist any more.
+    /// Drops the copy of an object that this node wants to write. Returns the message for the owner if this call has
+    /// dropped a copy.
     [[nodiscard]] std::optional<wire::invalidation> release(const object_id& id);
     /// Drops a copy because the owner asks. Returns the message for the owner, or nothing if the copy has to stay for
     /// now.
@@ -72,7 +73,7 @@ public:
 
     struct statistics {
         std::uint64_t objects = 0, bytes = 0;
-        std::uint64_t hits = 0;  ///< looks that found a copy
+        std::uint64_t hits = 0;  ///< lookups that found a copy
     };
     [[nodiscard]] statistics count();
 
@@ -93,7 +94,7 @@ private:
         std::unordered_map<object_id, copy, object_id_hash> all;
         std::list<object_id> order;  ///< oldest first
         std::uint64_t invalidations = 0;
-        std::uint64_t latest_released = 0;  ///< OBC3: the latest grant that was given up
+        std::uint64_t latest_released = 0;  ///< OBC3: the latest grant that this node has released
         std::uint64_t bytes = 0;
         std::uint64_t hits = 0;
     };

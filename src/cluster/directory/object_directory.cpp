@@ -7,11 +7,11 @@
 namespace tutti::cluster {
 namespace {
 
-/// The largest size of the old values that an object keeps, whether or not a reader needs them. A stopped node makes no
-/// new low watermark known until it is lost.
+/// The largest size of the old values that an object keeps, even if a reader still needs them. The limit is necessary
+/// because a stopped node does not raise its low watermark until it is lost.
 constexpr std::size_t max_pending = std::size_t{4} << 20;
-/// The largest number of watched objects of a shard. A watcher that stops sleeping does not unregister, and other nodes
-/// may watch objects that do not exist.
+/// The largest number of watched objects of a shard. The limit is necessary because watchers do not unregister when
+/// they stop sleeping, and other nodes may watch objects that do not exist.
 constexpr std::size_t max_watched = 1024;
 
 }  // namespace
@@ -29,7 +29,7 @@ object_directory::object& object_directory::find_or_add_entry(shard& s, const ob
 void object_directory::read_past(const object& o, wire::object_view& view, std::uint64_t at) const {
     static const std::deque<past> none;
     const std::deque<past>& history = o.history ? *o.history : none;
-    // The first value after that time tells which node knows more.
+    // The first value after that time records the node that knows earlier values.
     const auto next = std::ranges::partition_point(history, [at](const past& p) { return p.from <= at; });
     const past* const last = next != history.begin() ? &*std::prev(next) : nullptr;
     if (last != nullptr && at < last->to) {
@@ -86,14 +86,14 @@ void object_directory::read(const object_id& id, wire::object_view& view, std::u
 
 void object_directory::read_locked(shard& s, const object_id& id, wire::object_view& view, std::uint64_t at,
                                    lookup_hint* where) {
-    // A read of an unknown object makes no entry (DIR9). Otherwise other nodes could fill the memory.
+    // A read of an unknown object makes no entry (DIR9), because otherwise other nodes could fill the memory.
     const auto found = s.objects.find(id);
     if (found == s.objects.end()) {
         view.owner = home_of(id, nodes_);
         view.where = view.owner == self_ ? wire::lookup_result::here : wire::lookup_result::elsewhere;
         view.exists = false;
         view.version = view.owner == self_ ? version_of_absent(s) : 0;
-        // DIR13: the object may have been a former process's. No reader asks for values that were forgotten here
+        // DIR13: the object may have belonged to a former process. No reader asks for values that were forgotten here
         //        (DIR9).
         const bool is_unknown = (view.version > at || is_of_former(at)) && !injected(fault::absent_at_all_times);
         if (at != wire::newest && is_unknown) view.where = wire::lookup_result::too_old;
@@ -149,7 +149,8 @@ wire::lock_refusal object_directory::check_read_lock(shard& s, const object_id& 
     using enum wire::lock_refusal;
     if (!o.here || o.version != version) return stale;
     if (excludes(s, id, who, as, false)) return outranked;
-    const bool named_twice = std::ranges::find(o.readers, who) != o.readers.end();  // no transaction of ours does this
+    const bool named_twice = std::ranges::find(o.readers, who) != o.readers.end();  // no transaction of this code does
+                                                                                    // this
     return o.writer.exists() || named_twice ? locked : none;
 }
 
@@ -177,7 +178,7 @@ wire::lock_refusal object_directory::check_write_lock(shard& s, const object_id&
     if (o.writer.exists() && !is_write_locked(o)) o.writer = {};
     if (!o.here || o.version != version) return stale;
     if (excludes(s, id, who, as, true)) return outranked;
-    // The owner of a lock may have decided, because it was granted the lock. So the owner yields to no other
+    // A transaction that was granted a lock may already have decided, so it never loses the lock to another
     // transaction.
     const bool loses_reservation = injected(fault::decided_loses_locks) && as.age != 0;
     if (o.is_locked() && !loses_reservation) return locked;
@@ -291,8 +292,8 @@ void object_directory::apply_decision_locked(shard& s, const object_id& id, obje
     const bool is_held = o.writer == who;
     if (is_held) o.writer = {};
     if (version < o.version || (version == o.version && !is_held)) {
-        // The object left by this decision, and was back before this decision arrived here. The object returned
-        // by a later decision, or because this decision erased the object and the new owner forgot it (DIR9).
+        // This decision moved the object away, but the object was back before the decision arrived here. The object
+        // returned by a later decision, or because this decision erased the object and the new owner forgot it (DIR9).
         if (!o.history) return;
         const auto left = std::ranges::find(*o.history, who, &past::leaver);
         if (left == o.history->end()) return;
@@ -322,8 +323,8 @@ void object_directory::apply_decision_locked(shard& s, const object_id& id, obje
 }
 
 void object_directory::retire(shard& s, const object_id& id, object& o, std::uint64_t version, std::uint64_t needed) {
-    // Handles two histories for each new one, in turns. So a history does not stay only because its object is not
-    // written again.
+    // Handles two kept histories for each new one, in turn. So a history is dropped even if its object is never written
+    // again.
     for (std::size_t i = std::min<std::size_t>(2, s.kept.size()); i != 0; --i) {
         const object_id next = s.kept.front();
         s.kept.pop_front();
@@ -373,7 +374,7 @@ void object_directory::install(const object_id& id, bool exists, const std::stri
         const base::lock_guard hold{s.guard};
         object& o = find_or_add_entry(s, id);
         install_locked(s, id, o, exists, bytes, version, from);
-        watching = take_watchers(s, id);  // those that watched it before it left
+        watching = take_watchers(s, id);  // the nodes that watched the object before it left
         tidy(s, id, o);
     }
     notify(id, watching);
@@ -383,7 +384,8 @@ void object_directory::install_locked(shard& s, const object_id& id, object& o, 
                                       std::uint64_t version, node_number from) {
     const change_guard around{s, id, o};
     if (!s.transfer_lost.empty()) s.transfer_lost.erase(id);
-    // The decision that released the object is still on its way. The decision's version is above the clock at the lock.
+    // The decision that releases the object has not arrived yet. Its version is above the clock's value at the time of
+    // the lock.
     if (o.here && o.writer.exists()) keep_value(s, id, o, o.locked_at + 1, std::exchange(o.writer, {}));
     o.here = true;
     o.owner = self_;
@@ -406,15 +408,15 @@ void object_directory::set_answered_pointer(const object_id& id, node_number own
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     // An ownership report locks the shard after the loss was counted. So either the ownership report has this pointer,
-    // or the loss is seen here. A pointer that is missing in an ownership report may be a former process's last
-    // message. The object's home would then not learn that the object has ended.
+    // or the loss is seen here. A pointer that a report lacks may come from a former process's last message. If it were
+    // recorded, the object's home would not learn that the object has ended.
     if (losses_.load(std::memory_order_relaxed) == losses) set_pointer_locked(s, id, {id, owner, version}, home_knows);
 }
 
 void object_directory::set_pointer_locked(shard& s, const object_id& id, const wire::owner_update& to,
                                           bool home_knows) {
     object& o = find_or_add_entry(s, id);
-    // An object that is still here has moved on already. The decision that releases it is on its way, and leaves a
+    // If the object is still here, it has been moved already: the decision that releases it will arrive, and leaves a
     // pointer to the next owner.
     if (!o.here && to.version >= o.version) {
         o.owner = to.owner;
@@ -431,8 +433,8 @@ void object_directory::adopt_erased(const object_id& id, std::uint64_t version, 
     {
         const base::lock_guard hold{s.guard};
         object& o = find_or_add_entry(s, id);
-        // A late duplicate finds the object here, perhaps locked again, or with another owner since. A locked object is
-        // hidden.
+        // If the message is a late duplicate, the object is here, perhaps locked again, or has another owner by now. A
+        // locked object is hidden.
         const bool is_late = o.here ? version <= o.version || !o.writer.exists() : version < o.version;
         if (!is_late) {
             install_locked(s, id, o, false, {}, version, from);
@@ -451,14 +453,14 @@ void object_directory::transfer_lost(const object_id& id, node_number from) {
 }
 
 void object_directory::report_transfer_lost(const object_id& id, wire::object_view& view) {
-    // A read that misses the flag asks again.
+    // A relaxed load is sufficient: a read that misses the flag asks again.
     const bool may_be =
         some_transfer_lost_.load(std::memory_order_relaxed) && !injected(fault::transfer_lost_without_report);
     if (view.where != wire::lookup_result::elsewhere || !may_be) return;
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     const auto at = s.transfer_lost.find(id);
-    // A node that asks the home was not sent here by another node, and the home knows where else to send it.
+    // If this node is the home, the reader was not sent here by another node, and the home knows the node to ask next.
     if (at == s.transfer_lost.end() || home_of(id, nodes_) == self_) return;
     view.where = wire::lookup_result::in_doubt;
     view.owner = at->second;

@@ -1,40 +1,41 @@
-// The objects that one node knows: the values, versions and locks of those that it owns, and pointers to the owners of
-// other objects.
+// The objects that one node knows: the values, versions and locks of the objects that it owns, and pointers to the
+// owners of other objects.
 //
 // Invariants:
-//   DIR1  An object is `here` on at most one node, except between a decision and its arrival at the former owner. In
-//       that time, the former owner holds the object locked, so it is not read there. The object may even be back
+//   DIR1  An object is `here` on at most one node, except between a decision and its arrival at the former owner.
+//       Meanwhile, the former owner holds the object locked, so it is not read there. The object may even be back
 //       before the arrival.
 //   DIR2  An object's version grows with every commit that writes it, and is no higher than the clock of the node that
 //       it is on.
-//   DIR3  A write lock excludes every other lock; read locks share. Transactions do not wait for a lock: one that does
-//       not get it gives up, so there is no deadlock.
-//   DIR4  If a view of now says `here`, it was taken while the object was not locked for writing. The node's clock said
-//       `valid_at` or more by then.
+//   DIR3  A write lock excludes every other lock; read locks share. Transactions do not wait for a lock. A transaction
+//       that cannot acquire a lock gives up, so there is no deadlock.
+//   DIR4  If a view of the present state reports `here`, it was taken while the object was not locked for writing. The
+//       node's clock had reached `valid_at` by then.
 //   DIR5  A value that was overwritten here, or moved away from here, is kept for as long as a reader may ask for it
 //       (protocol/snapshot_tracker.hpp). It is kept with the times at which it was the latest. If the object has come
 //       from another node, that node knows the values before the first of these times.
 //   DIR6  A view of time t shows a value that no writer of version t or less will replace. A transaction that locks the
-//       object when the clock says c gets a version above c, and the clock has said t before the read.
-//   DIR7  A node that watches an object, in the version that it has here, is notified of its next change once. Both
+//       object when the clock is at c gets a version above c, and the clock has reached t before the read.
+//   DIR7  A node that watches the present version of an object is notified once, of the object's next change. Both
 //       watch and change read the object with its shard locked. So the watch finds another version, or the change finds
-//       the watcher. A shard keeps at most `max_watched` watched objects. A new watch may therefore tell the watchers
+//       the watcher. A shard keeps at most `max_watched` watched objects. A new watch may therefore notify the watchers
 //       of another, unchanged object.
 //   DIR8  An object is reserved for at most one thread. If the reservation is irrevocable, the directory gives no other
 //       thread a write lock of the object. If an irrevocable reservation is also `before_write`, the directory gives no
 //       other thread a read lock either. If the reservation is not irrevocable, transactions that have precedence, and
-//       those of the same execution, still get these locks. A transaction that had locked the object before may still
-//       write or unlock it. Every transaction may read it. A reservation passes to an irrevocable one, and to one that
-//       has precedence.
+//       those of the same execution, can still acquire these locks. A transaction that had locked the object before may
+//       still write or unlock it. Every transaction may read it. An irrevocable reservation, or one that has
+//       precedence, replaces the reservation of another thread.
 //   DIR9  A directory keeps the objects that are here and, at homes, the pointers to objects that are elsewhere. The
 //       number of its other entries is bounded (`limits`). These other entries may be evicted while they are neither
 //       locked nor reserved, and no reader asks for an older value:
-//         - at its home, an object that does not exist here. The highest version of the evicted objects stays, one
-//           for each shard. Every id without an entry has that version. So a transaction that sees such an object
-//           missing takes no older time than one that saw it erased.
-//         - elsewhere, an object that does not exist here: the node tells its home, which owns it from then on.
-//         - elsewhere, a pointer. If the object itself left it, and the home may not know where it leads, the home is
-//           told. So the home knows, or will know, whatever a node has evicted.
+//         - at its home, the entry of an object that does not exist. The highest version of the evicted objects stays,
+//           one for each shard. Every id without an entry has that version. So a transaction that finds such an object
+//           missing reads at no older time than one that found it erased.
+//         - elsewhere, the entry of an object that does not exist. The node tells the home, which owns the object from
+//           then on.
+//         - elsewhere, a pointer. If the object's own departure left the pointer, and the home may not know the new
+//           owner, the node tells the home. So the home knows, or will know, whatever a node has evicted.
 //
 //   DIR10 Reads without the shard's lock see the shown part of an object (seqlock_object.hpp), which is the object's
 //       current state. The shown part is hidden before the object changes or is locked for writing. The shown part is
@@ -46,15 +47,15 @@
 //   DIR12 A node that was told to keep a copy of an object is one of its *copy holders*. The node stays a copy holder
 //       until it reports that it has no copy of that grant or a later one. A lost node stays a copy holder until every
 //       remaining node has reported its loss (protocol/lost_nodes.hpp). An object that has copy holders is not locked
-//       for writing. A writer has the copy holders notified. From then on there are no new copy holders until the
-//       object is written, or read many times. A grant is a value of the clock. Each new grant is later than any grant
-//       that a message of or to a copy holder has named. So no late message concerns a new grant. (object_cache.hpp is
-//       the copy holders' side.)
+//       for writing. When a transaction wants to write, the copy holders are notified. No node becomes a copy holder
+//       after that, until the object is written, or read many times. A grant is a value of the clock. Each new grant is
+//       later than any grant that a message from or to a copy holder has named. So no late message concerns a new
+//       grant. (object_cache.hpp is the copy holders' side.)
 //   DIR13 Pointers to a node that has rejoined, of a version up to its rejoin version, lead to objects that have ended.
-//       At its home, such an object is here, does not exist, and has the rejoin version. Elsewhere, the pointer
-//       leads to the new process, which does not know the object, and so to the home. About times before that version,
-//       the new process only reports which objects it knows to have been elsewhere then. An ownership report has all
-//       pointers that stay: answers to requests that were sent before a node was lost leave no pointers.
+//       At its home, such an object is here, does not exist, and has the rejoin version. Elsewhere, the pointer leads
+//       to the new process, which does not know the object, and so to the home. About times before that version, the
+//       new process reports only which objects were elsewhere then. An ownership report has all pointers that stay,
+//       because answers to requests from before a node's loss leave no pointers.
 //
 // Thread safety: every member may be called from any thread. No call waits while it holds a shard's lock, with one
 // exception. A local commit that holds a shard's lock takes the lock of a shard with a higher number. All other calls
@@ -86,15 +87,16 @@ using wire::transaction_name;
 class change_listener {
 public:
     virtual ~change_listener() = default;
-    /// Reports that an object has changed. Blocks of the nodes `watchers` may sleep until then. Any thread may call
-    /// this, even one that holds locks that order commits, so it must not wait.
+    /// Reports that an object has changed. Blocks on the nodes `watchers` may be sleeping until then. Any thread may
+    /// call this, even one that holds locks that order commits, so it must not wait.
     virtual void on_change(const object_id& id, std::span<const node_number> watchers) = 0;
-    /// Tells the object's home that `owner` has it from `version` on, because this node is about to evict the entry
-    /// (DIR9). Returns false if the home cannot be told now. Called as `on_change` is, and with a shard locked.
+    /// Tells the object's home that `owner` has the object since `version`, because this node is about to evict the
+    /// entry (DIR9). Returns false if the home cannot be reached now. Is called like `on_change`, but with a shard
+    /// locked.
     [[nodiscard]] virtual bool report_eviction(const object_id& id, node_number owner,
                                                std::uint64_t version) noexcept = 0;
     /// Asks a copy holder to drop its copy of that grant, because a transaction wants to write the object (DIR12). Any
-    /// thread may call this, so it must not wait. Called again if the message is lost.
+    /// thread may call this, so it must not wait. It is called again if the message is lost.
     virtual void invalidate_copy(const object_id& id, node_number holder, std::uint64_t grant) noexcept = 0;
 };
 
@@ -103,26 +105,27 @@ public:
     object_directory(node_number self, node_number nodes, logical_clock& clock, snapshot_tracker& readers) noexcept
         : self_{self}, nodes_{nodes}, clock_{clock}, readers_{readers} {}
 
-    /// Sets the receiver of reports. Call it before any other member.
+    /// Sets the receiver of reports. Call this function before any other member.
     void set_listener(change_listener& receiver) noexcept { listener_ = &receiver; }
 
-    /// The limits of each of the `shards` shards (DIR9). Entries that may not be forgotten yet are not counted.
+    /// The limits of each of the `shards` shards (DIR9). Entries that may not be evicted yet are not counted.
     struct limits {
-        std::size_t pointers = 16;  ///< in addition to as many as the shard has other entries
+        std::size_t pointers = 16;  ///< in addition to one for each other entry of the shard
         std::size_t erased = 128;
     };
     static constexpr std::size_t shards = 64;
-    /// Sets the limits. Call it before any other member.
+    /// Sets the limits. Call this function before any other member.
     void limit(limits to) noexcept { limits_ = to; }
 
-    /// Where and how a read has found an object, as a hint for the next read. The hint keeps nothing alive or locked.
+    /// Records where and how a read has found an object, as a hint for the next read. The hint keeps nothing alive or
+    /// locked.
     struct lookup_hint {
         seqlock_object* object = nullptr;                   ///< null: it is not shown
         std::uint64_t word = seqlock_object::initial_word;  ///< the word that a read without a lock has seen there
     };
     /// Returns the object as it is now, or as it was at time `at`. A transaction that reads holds no lock yet, so its
     /// own locks cannot be in its way.
-    /// REQUIRES: the clock has said `at`.
+    /// REQUIRES: the clock has reached `at`.
     void read(const object_id& id, wire::object_view& view, std::uint64_t at = wire::newest) {
         read(id, view, at, nullptr);
     }
@@ -130,10 +133,11 @@ public:
     void read(const object_id& id, wire::object_view& view, std::uint64_t at, lookup_hint& found) {
         read(id, view, at, &found);
     }
-    /// Returns the object as it is now, for a read by that node, which may be told to keep a copy (DIR12).
+    /// Returns the object as it is now, for a read by that node. The answer may tell the node to keep a copy (DIR12).
     void read_and_grant_copy(const object_id& id, wire::object_view& view, node_number with);
-    /// Sets how many reads of an object by other nodes, without a write, are enough at first for copies of it. Later
-    /// results adjust this number. 0: there are no copies. Call it before any other member. (DIR12)
+    /// Sets how many reads by other nodes, without a write in between, an object initially needs before it is copied
+    /// (DIR12). Later results adjust this number. If it is 0, there are no copies. Call this function before any other
+    /// member.
     void set_copy_threshold(unsigned reads) noexcept { copy_threshold_ = static_cast<std::int16_t>(reads); }
     /// Returns the usual number for a cluster of `nodes` nodes. The number grows with `nodes`, because a copy is for
     /// one node, which may never read the object again.
@@ -144,11 +148,11 @@ public:
     void invalidate_copies(const object_id& id);
     /// Records that `from` has no copy of that grant or an earlier one (DIR12).
     void on_copy_dropped(const wire::invalidation& message, node_number from);
-    /// Returns true and the object as it is now, without a lock, if it is shown there. Returns false if the caller has
-    /// to use `read`. O(bytes).
+    /// Returns true, and the object as it is now, if the object is shown at that place. Takes no lock. Returns false if
+    /// the caller has to use `read`. O(bytes).
     [[nodiscard]] bool reread(lookup_hint& found, const object_id& id, wire::object_view& view) const;
-    /// Reads again, and copies the value to `to`. Returns false also if the value has another image. The view has no
-    /// bytes.
+    /// Reads as above, but copies the value to `to`, so the view has no bytes. Also returns false if the value has
+    /// another image.
     [[nodiscard]] bool reread(lookup_hint& found, const object_id& id, const detail::typed_bytes& to,
                               wire::object_view& view) const noexcept;
     /// Returns true if the object is here, has that version, and is not locked for writing by a transaction other than
@@ -162,10 +166,10 @@ public:
     void unlock(const object_id& id, const transaction_name& who) noexcept;
 
     /// Reserves the object for the thread of `how`, unless the object is elsewhere, or another thread's reservation
-    /// stays (DIR8). Nor is the object reserved if the thread may have no `more`. If the object cannot be reserved, a
-    /// irrevocable request is answered busy or too_large. Any other request only gets the view. The view is that of
-    /// now, with the bytes if `how.values`. The answer is also busy while another transaction's lock is in the way,
-    /// though the object is reserved by then. Returns true if the object was not the thread's before, and now is.
+    /// stays (DIR8). Nor is the object reserved if the thread may have no `more` reservations. If the object cannot be
+    /// reserved, an irrevocable request is answered busy or too_large. Any other request only gets the view. The view
+    /// is that of now, with the bytes if `how.values`. The answer is also busy while another transaction's lock is in
+    /// the way, though the object is reserved by then. Returns true if the reservation is new for this thread.
     [[nodiscard]] bool reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view);
     void end_reservation(const object_id& id, std::uint32_t thread) noexcept;
 
@@ -174,7 +178,7 @@ public:
     [[nodiscard]] bool watch(const object_id& id, std::uint64_t version, node_number who);
 
     /// Carries out the decision for an object that `who` holds the write lock of. The object gets the bytes, ceases to
-    /// exist, or moves to the node of `who`. Releases the lock. May replace the content of `bytes`.
+    /// exist, or moves to the node of `who`. Releases the lock. `bytes` may have other content afterwards.
     void apply_decision(const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
                         const transaction_name& who);
 
@@ -184,28 +188,28 @@ public:
     struct in_place_write {
         seqlock_object* at;
         std::uint64_t word;           ///< the word that a read has seen there
-        detail::typed_bytes written;  ///< the new value; none: it is only read
+        detail::typed_bytes written;  ///< the new value; none if the object is only read
     };
     /// Commits as commit_locally does, without a shard's lock. Every object must be shown and free, and must stay as
-    /// the read has seen it (DIR11). Returns false if nothing has happened, and another way may succeed. REQUIRES: each
-    /// object once, at least one of them written. O(objects), with one read-modify-write of a word for each written
-    /// object, and one of the clock.
+    /// the read has seen it (DIR11). Returns false if nothing has happened; another kind of commit may then succeed.
+    /// REQUIRES: each object is given once, and at least one is written. O(objects), with one read-modify-write of a
+    /// word for each written object, and one of the clock.
     [[nodiscard]] bool commit_in_place(std::span<const in_place_write> all, std::uint64_t& version) noexcept;
     /// Commits a transaction that only uses objects of this node: validates, draws the version, and installs. Holds the
-    /// locks of the shards meanwhile, instead of the objects' locks. Nothing has happened if it returns anything but
-    /// `none`, or throws std::bad_alloc. REQUIRES: at most `max_local_objects` objects, each once. O(objects); locks at
-    /// most as many shards.
+    /// locks of the shards meanwhile, instead of the objects' locks. Nothing has happened if the result is not `none`,
+    /// or if the function throws std::bad_alloc. REQUIRES: at most `max_local_objects` objects, each given once.
+    /// O(objects); locks at most as many shards.
     [[nodiscard]] wire::lock_refusal commit_locally(std::span<local_write> all, const transaction_name& who,
                                                     const wire::precedence& as, std::uint64_t& version);
     /// Installs an object that arrives.
-    /// REQUIRES: the decision is made, and its former owner still holds the object locked, or has released it by this
-    /// decision.
+    /// REQUIRES: the decision is made, and the object's former owner still holds the object locked, or has released it
+    /// by this decision.
     void install(const object_id& id, bool exists, const std::string& bytes, std::uint64_t version, node_number from);
-    /// Records a node's answer which node owns the object. Ignores older knowledge. `home_knows`: the answer is from
-    /// the home.
+    /// Records which node owns the object, according to another node's answer. Ignores older knowledge. `home_knows`:
+    /// the answer is from the home.
     void set_pointer(const object_id& id, node_number owner, std::uint64_t version, bool home_knows = false);
     /// Records an answer to a request that was sent when losses() returned `losses`. Ignores the answer if a node was
-    /// lost since (DIR13).
+    /// lost since then (DIR13).
     void set_answered_pointer(const object_id& id, node_number owner, std::uint64_t version, bool home_knows,
                               std::uint64_t losses);
     /// Takes over an object that was erased at another node, which forgets it (DIR9).
@@ -220,7 +224,7 @@ public:
         readers_.on_node_lost(node);
     }
     [[nodiscard]] bool is_locked_by(const object_id& id, const transaction_name& writer);
-    /// Tells the blocks that sleep on the object to check it, because it is locked for a lost node.
+    /// Tells the blocks that sleep on the object to check the object, because it is locked for a lost node.
     void notify_in_doubt(const object_id& id);
     [[nodiscard]] bool is_lost(node_number node) const noexcept {
         return lost_[node % lost_.size()].load(std::memory_order_seq_cst);
@@ -228,8 +232,8 @@ public:
     /// Records that the object was to move here from that node, which was lost meanwhile. Whether the move was decided
     /// is unknown. The object is not here.
     void transfer_lost(const object_id& id, node_number from);
-    /// Completes a read that has found the object elsewhere. A node that was sent here for an object whose transfer was
-    /// lost is told which node had it.
+    /// Completes a read that has found the object elsewhere. If another node has sent the reader here, but the object's
+    /// transfer to this node was lost, the answer names the former owner.
     void report_transfer_lost(const object_id& id, wire::object_view& view);
 
     // ---- DIR13: nodes that rejoin (node_rejoin.cpp)
@@ -248,7 +252,7 @@ public:
         lost_[node % lost_.size()].store(true, std::memory_order_seq_cst);
         losses_.fetch_add(1, std::memory_order_relaxed);  // the partner is set_answered_pointer
     }
-    /// Returns how many losses of other nodes there were so far.
+    /// Returns how many times other nodes were lost so far.
     [[nodiscard]] std::uint64_t losses() const noexcept { return losses_.load(std::memory_order_acquire); }
     /// Admits a new process, whose transactions have names from `first` on. Transactions with lower names are of a lost
     /// process.
@@ -262,13 +266,14 @@ public:
     [[nodiscard]] bool is_process_lost(const transaction_name& who) const noexcept {
         return is_lost(who.node) || is_former(who);
     }
-    /// Returns true if another process has had that node's number since.
+    /// Returns true if another process has had that node's number since then.
     [[nodiscard]] bool is_former(const transaction_name& who) const noexcept {
         return who.sequence <
                    first_transactions_[who.node % first_transactions_.size()].load(std::memory_order_relaxed) &&
                !injected(fault::forget_former_process);
     }
-    /// Ends an object whose pointer here has no version above `seen`: it is here, and does not exist at `version`.
+    /// Ends an object whose pointer here has no version above `seen`. The object is here from then on, and does not
+    /// exist at `version`.
     /// REQUIRES: this is its home.
     void erase_lost(const object_id& id, std::uint64_t seen, std::uint64_t version);
     /// Returns the known owner and version of each object that is elsewhere, or has its home elsewhere.
@@ -279,21 +284,22 @@ public:
     void reset(std::uint64_t version, std::span<const wire::owner_update> elsewhere);
     /// Ends the objects that a former process of that node owned up to that version. This node does so as their home.
     void erase_former(node_number node, std::uint64_t version);
-    /// Returns the owner as far as this node knows, or else the home.
+    /// Returns the owner if this node knows it, or else the home.
     [[nodiscard]] node_number owner_of(const object_id& id);
-    /// Counts of the directory. For each shard, a number is that of one moment.
+    /// Counts of the directory. The counts of each shard are consistent, but those of different shards are from
+    /// different moments.
     struct statistics {
         std::uint64_t objects = 0;            ///< objects that exist here
         std::uint64_t directory_entries = 0;  ///< these objects, pointers, and erased entries
         std::uint64_t old_versions = 0, old_version_bytes = 0;
-        std::uint64_t outranked = 0;  ///< locks that were refused because of a reservation
+        std::uint64_t outranked = 0;  ///< locks that were denied because of a reservation
         std::uint64_t reservations_lost =
-            0;  ///< reservations that a transaction which has precedence has taken over or passed
+            0;  ///< reservations that a transaction with precedence has taken over or ignored
         std::uint64_t cached_elsewhere = 0;  ///< objects that other nodes have copies of
         std::uint64_t transfers_lost = 0;    ///< objects that were to move here from a lost node
     };
     [[nodiscard]] statistics count();
-    /// Calls f(id, bytes) for each object that exists here. For checks when nothing runs.
+    /// Calls f(id, bytes) for each object that exists here. Use it for checks while no transaction runs.
     void for_each(const std::function<void(const object_id&, const std::string&)>& f);
 
 private:
@@ -306,7 +312,7 @@ private:
         node_number came_from = no_owner;
         bool exists = false;
         std::string bytes;
-        /// The transaction that moved it away, if its decision is still missing although the object is back. The
+        /// The transaction that moved the object away, if its decision has not arrived although the object is back. The
         /// decision will set `to`.
         transaction_name leaver{};
     };
@@ -314,18 +320,19 @@ private:
         bool here = false;
         bool exists = false;
         node_number owner = 0;
-        node_number came_from = no_owner;  ///< its owner before `version`, if that was another node
+        node_number came_from = no_owner;  ///< the owner before `version`, if that was another node
         std::uint64_t version = 0;
         transaction_name writer;
-        std::uint64_t locked_at = 0;  ///< the clock when `writer` came: its version will be higher
+        std::uint64_t locked_at = 0;  ///< the clock when `writer` took the lock: its version will be higher
         std::vector<transaction_name> readers;
         std::string bytes;
         std::unique_ptr<std::deque<past>> history;  ///< DIR5, oldest first; null instead of empty
-        std::size_t kept_bytes = 0;                 ///< bytes of the history
-        bool home_knows = true;                     ///< of a pointer: the home knows it
-        bool listed = false;                        ///< in the list of pointers or of erased objects
+        std::size_t kept_bytes = 0;                 ///< the size of the history
+        bool home_knows = true;                     ///< for a pointer: true if the home knows it
+        bool listed = false;                        ///< true if the entry is in the list of pointers or of erased
+                                                    ///< objects
         bool is_lock_free_readable = false;         ///< DIR10
-        seqlock_object* seqlock = nullptr;          ///< where it is shown; null: no read has asked for it
+        seqlock_object* seqlock = nullptr;          ///< where the object is shown; null: no read has requested this
         [[nodiscard]] bool is_locked() const noexcept { return writer.exists() || !readers.empty(); }
     };
     using watchers = std::vector<node_number>;
@@ -347,8 +354,8 @@ private:
     };
     /// The reads of the objects of one hash (DIR12).
     struct read_count {
-        std::int16_t reads = 0;   ///< reads by other nodes since one of them was written
-        std::int16_t enough = 0;  ///< enough reads for copies; 0: not known yet
+        std::int16_t reads = 0;   ///< reads by other nodes since an object of this hash was written
+        std::int16_t enough = 0;  ///< number of reads that leads to copies; 0: not known yet
     };
     using copied_objects = std::unordered_map<object_id, copy_holders, object_id_hash>;
     static constexpr std::size_t read_counts = 64;
@@ -362,7 +369,7 @@ private:
         copied_objects copied;                                                ///< DIR12
         std::unordered_map<object_id, node_number, object_id_hash> transfer_lost;
         std::array<read_count, read_counts> reads{};
-        std::uint64_t no_grant_until = 0;  ///< DIR12: the clock has said more
+        std::uint64_t no_grant_until = 0;  ///< DIR12: the clock has passed this value
         std::deque<object_id> kept;        ///< objects with a history, and some that had one
         // DIR9. Listed entries may have changed or been dropped since.
         std::deque<object_id> pointers, erased;
@@ -372,7 +379,7 @@ private:
         seqlock_object* spare_seqlock_object = nullptr;
         statistics count;  ///< without `directory_entries`, which the map counts
     };
-    /// Hides an object during its change, and updates the count of objects that exist here.
+    /// While it lives, hides an object that changes. Updates the count of objects that exist here.
     class change_guard {
     public:
         change_guard(shard& s, const object_id& id, object& o) noexcept : shard_{s}, id_{id}, object_{o} {
@@ -392,7 +399,7 @@ private:
         const object_id& id_;
         object& object_;
     };
-    /// Hides an object during a read with the shard's lock. The object does not change meanwhile.
+    /// While it lives, hides an object for a read with the shard's lock. The object does not change meanwhile.
     class hide_guard {
     public:
         explicit hide_guard(object& o) noexcept : object_{o}, was_shown_{o.is_lock_free_readable} { hide(o); }
@@ -413,7 +420,7 @@ private:
         o.is_lock_free_readable = false;
         if (o.seqlock->version() == o.version || injected(fault::trust_outdated_entry)) return;
         o.version = o.seqlock->version();
-        o.seqlock->copy_to(o.bytes);  // has the same size as before: needs no memory
+        o.seqlock->copy_to(o.bytes);  // needs no memory, because the size is the same as before
     }
     /// Shows the object if reads may use it (DIR10).
     /// REQUIRES: it is hidden.
@@ -431,12 +438,12 @@ private:
     }
     /// Returns true if the object is guarded (DIR11).
     [[nodiscard]] static bool is_guarded(const shard& s, const object_id& id, const object& o) noexcept;
-    /// Makes a seqlock object where the object is shown from now on, whenever this is allowed.
+    /// Makes a seqlock object, in which the object is shown from now on whenever this is allowed.
     static void make_shown(shard& s, const object_id& id, object& o);
 
     shard& shard_of(const object_id& id) noexcept { return shards_[(object_id_hash{}(id) >> 20) % shards_.size()]; }
-    /// Returns the entry. Makes one if there is none: at its home, an object that was never written; elsewhere, a
-    /// pointer to the home.
+    /// Returns the entry. If there is no entry, makes one: at the object's home, for an object that was never written;
+    /// at other nodes, a pointer to the home.
     object& find_or_add_entry(shard& s, const object_id& id);
     void erase(shard& s, const object_id& id);
     void read(const object_id& id, wire::object_view& view, std::uint64_t at, lookup_hint* found);
@@ -444,7 +451,7 @@ private:
     /// Makes a node a copy holder (DIR12).
     /// REQUIRES: the object is here, exists, and is not locked for writing.
     [[nodiscard]] bool grant_copy(shard& s, const object_id& id, object& o, node_number with, std::uint64_t grant);
-    /// Returns true if the object has copy holders, apart from lost ones that no longer count (DIR12).
+    /// Returns true if the object has copy holders, not counting lost ones that have ceased to be copy holders (DIR12).
     [[nodiscard]] bool has_copy_holders(shard& s, const object_id& id) const {
         return !s.copied.empty() && !injected(fault::write_despite_copies) && find_copy_holders(s, id);
     }
@@ -465,7 +472,7 @@ private:
         read_count_of(s, id).reads = 0;
         s.copied.erase(id);
     }
-    /// Returns what keeps the transaction, which has read that version, from a lock, or `none`.
+    /// Returns the reason why a transaction that has read that version cannot lock the object, or `none`.
     [[nodiscard]] static wire::lock_refusal check_read_lock(shard& s, const object_id& id, const object& o,
                                                             std::uint64_t version, const transaction_name& who,
                                                             const wire::precedence& as);
@@ -479,14 +486,15 @@ private:
     void install_local(std::span<local_write> all, const transaction_name& who, std::uint64_t version,
                        locked_shards& hold) noexcept;
     void tidy(std::span<local_write> all);
-    /// Returns true if a reservation keeps a lock from that transaction.
+    /// Returns true if a reservation prevents that transaction from locking the object.
     [[nodiscard]] static bool excludes(shard& s, const object_id& id, const transaction_name& who,
                                        const wire::precedence& as, bool to_write) noexcept;
-    /// Returns the reservation, made or taken over if that is allowed. Returns null if another thread's reservation
-    /// stays, or the thread may have no `more`. `fresh`: it was not the thread's before.
+    /// Makes or takes over a reservation if that is allowed, and returns it. Returns null if another thread's
+    /// reservation stays, or the thread may have no `more`. Sets `fresh` if the thread did not have the reservation
+    /// before.
     [[nodiscard]] static reservation* acquire_reservation(shard& s, const object_id& id, const wire::reserve& how,
                                                           bool more, bool& fresh);
-    /// Returns the version of an object without an entry, at its home.
+    /// Returns the version that an object without an entry has at its home.
     [[nodiscard]] static std::uint64_t version_of_absent(const shard& s) noexcept {
         return injected(fault::evict_version) ? 0 : s.version_of_absent;
     }
@@ -509,8 +517,8 @@ private:
     [[nodiscard]] bool is_write_locked(const object& o) const noexcept {
         return o.writer.exists() && !(injected(fault::free_in_doubt_locks) && is_process_lost(o.writer));
     }
-    /// Returns true if only a former process of this node has kept the values of that time (DIR13). If this node
-    /// forwarded such a reader, the reader might be sent back, forever.
+    /// Returns true if only a former process of this node has kept the values of that time (DIR13). Readers of such a
+    /// time must not be forwarded, because they might be sent back, forever.
     [[nodiscard]] bool is_of_former(std::uint64_t time) const noexcept {
         return time < returned_at_ && !injected(fault::forward_to_former);
     }
@@ -519,7 +527,8 @@ private:
         const std::uint64_t ended = ended_[o.owner % ended_.size()].load(std::memory_order_acquire);
         return ended != 0 && o.version <= ended && !injected(fault::trust_former_pointers);
     }
-    /// Returns true if a pointer leads to an object that has ended, and this is its home, which has to report this.
+    /// Returns true if a pointer leads to an object that has ended, and if this node is its home, which has to report
+    /// the end.
     [[nodiscard]] bool must_erase_lost(const object_id& id, const object& o) const noexcept {
         return !o.here && is_of_former(o) && home_of(id, nodes_) == self_;
     }
@@ -535,7 +544,7 @@ private:
                         std::uint64_t version, node_number from);
     void apply_decision_locked(shard& s, const object_id& id, object& o, wire::action what, std::string& bytes,
                                std::uint64_t version, const transaction_name& who);
-    /// Returns the watchers to tell once the shard is unlocked (DIR7).
+    /// Returns the watchers that are to be notified once the shard is unlocked (DIR7).
     [[nodiscard]] static watchers take_watchers(shard& s, const object_id& id) {
         return s.watched.empty() ? watchers{} : remove_watchers(s, id);
     }
@@ -594,13 +603,13 @@ TUTTI_ALWAYS_INLINE bool object_directory::reread(lookup_hint& found, const obje
 struct object_directory::local_write {
     const object_id* id;
     std::uint64_t version;  ///< the version that was read
-    std::string* fresh;     ///< null: it is only read. Used as by `apply_decision`
+    std::string* fresh;     ///< null: the object is only read; used as by `apply_decision`
     wire::action what;
     // Set by the directory:
     shard* in = nullptr;
     object* at = nullptr;
-    std::uint64_t drops = 0;        ///< `at` is valid while its shard has dropped no more entries
-    watchers watchers_to_notify{};  ///< the nodes to tell of its change
+    std::uint64_t drops = 0;        ///< `at` is valid as long as its shard's count of drops equals this
+    watchers watchers_to_notify{};  ///< the nodes to notify of the object's change
 };
 
 }  // namespace tutti::cluster

@@ -16,19 +16,19 @@
 //       read has synchronized with the step that drew the version, directly or by the messages that have brought this
 //       clock. So the read finds the closed word when it compares. Hence the values that a read has read were current,
 //       and not locked for writing, at some moment. At that moment, the clock was no less than the value that the read
-//       has found. The commit that replaces them has a higher version than that.
-//   SEQ4  The memory of a shown part keeps its type for as long as the directory exists. A dropped entry passes the
-//       part on to another entry. The part's name changes while the word is closed, after the fence of SEQ1. A read
-//       compares the name between its two loads of the word.
+//       has found. The commit that replaces these values has a higher version than that clock value.
+//   SEQ4  The memory of a shown part keeps its type for as long as the directory exists. When an entry is dropped,
+//       another entry may reuse its shown part. The part's name changes while the word is closed, after the fence of
+//       SEQ1. A read compares the name between its two loads of the word.
 //   SEQ5  A word never recurs once its object has changed, been locked for writing, or become guarded or free. So if
 //       the word is unchanged since a read, the object is, too. A commit that closes the word in one step from that
-//       value may write the object. Steps that close a word are seq_cst. So are the checks of other words by a commit
-//       that has closed some. So of two commits that have each read what the other one writes, at least one finds the
-//       other's word closed.
+//       value may write the object. Steps that close a word are seq_cst, and so are a commit's checks of other words
+//       after it has closed some. Suppose two commits have each read what the other one writes. Then at least one of
+//       them finds a word that the other one has closed.
 //
-// Thread safety: only the thread that has closed it may call show, reopen, recycle and reuse. Only the holder of
-// the shard's lock may call close. Any thread may call the other members. A commit that has closed it without that lock
-// does not wait until it has opened it again.
+// Thread safety: only the thread that has closed the word may call show, reopen, recycle and reuse. Only the holder of
+// the shard's lock may call close. Any thread may call the other members. A commit that has closed the word without
+// that lock does not wait before it opens the word again.
 #pragma once
 
 #include <array>
@@ -57,7 +57,7 @@ public:
     /// Closes the word. Waits while another thread has it closed.
     /// REQUIRES: the word is open, or closed by an in-place commit.
     void begin_write() noexcept {
-        constexpr unsigned max_tries = 64;  // in a row; the commit that has closed the word may not be running
+        constexpr unsigned max_tries = 64;  // before a yield: the thread that has closed the word may not be running
         for (unsigned turn = 1;; ++turn) {
             std::uint64_t w = word_.load(std::memory_order_relaxed);
             if ((w & write_locked) == 0 &&
@@ -113,9 +113,9 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return shape_.load(std::memory_order_relaxed) >> 1; }
     void copy_to(std::string& bytes) const { copy(size(), bytes); }
 
-    /// Returns true, the object as a read with the lock does, apart from `where` and the owner, and the word that was
-    /// seen. Returns false if it is closed, or shows another object by now; the view is then invalid. O(bytes). Throws
-    /// std::bad_alloc.
+    /// Returns true, the word that was seen, and the view that a read with the lock returns, except `where` and the
+    /// owner. Returns false if the word is closed, or if the part shows another object by now; the view is then
+    /// invalid. O(bytes). Throws std::bad_alloc.
     [[nodiscard]] bool try_read(const object_id& id, const logical_clock& clock, wire::object_view& view,
                                 std::uint64_t& word) const {
         return read_consistently<faulty>(id, word, [&] {
@@ -127,7 +127,7 @@ public:
             return true;
         });
     }
-    /// Sees the object as above, but copies its value to that image, and not to the view. Also returns false if the
+    /// Reads the object as above, but copies its value to that image instead of the view. Also returns false if the
     /// value has another image.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool try_read(const object_id& id, const logical_clock& clock,
                                                     const detail::typed_bytes& to, wire::object_view& view,
@@ -135,8 +135,7 @@ public:
         return read_consistently<faulty>(id, word, [&]() __attribute__((always_inline)) {
             view.valid_at = clock.now();  // SEQ3
             view.version = load<faulty>(version_);
-            // A value has a size. An object that exists has at least the word of its type, so an object of that shape
-            // exists.
+            // The shape of a value has a size of at least the type's word, so an object with this shape exists.
             if (to.size == 0 || load<faulty>(shape_) != shape_of(true, to.size + sizeof to.tag) ||
                 load<faulty>(parts_[0]) != to.tag) [[unlikely]]
                 return false;

@@ -1,9 +1,10 @@
 // Saves the objects of a group to a file, and restores them. The saved state was current at one moment during the call,
 // although programs continue to run.
 //
-// The group is asked for its records piece by piece, and then for all writes since the first piece, until nothing is
-// left. The result is the state at the version of the last answer. Each record is as a commit has written it, and the
-// changes of every commit up to that version were applied (group_engine::list, group_engine::list_changes).
+// The archive requests the group's records piece by piece, and then all writes since the first piece, until nothing is
+// left. The result is the state at the version of the last answer. Each record has the content that a commit has
+// written, and the changes of every commit up to that version are applied (group_engine::list,
+// group_engine::list_changes).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -36,7 +37,7 @@ using records = std::map<backend::key, backend::record>;
 
 constexpr std::string_view name_of_archive{"tutti objects"};
 constexpr std::uint8_t format = 1;
-constexpr std::size_t max_bytes = 1u << 20, max_records = 1000;  // per request
+constexpr std::size_t max_bytes = 1u << 20, max_records = 1000;  // limits of one request
 constexpr std::string_view scheme{"tutti:"};
 
 std::unique_ptr<backend::group_engine> open(const engine_options& where) {
@@ -158,7 +159,7 @@ records read_whole(const std::string& file, backend::version& at) {
 void give(backend::group_engine& to, const std::vector<backend::change>& some, backend::version absence) {
     for (backend::backoff_timer all{std::chrono::seconds{20}};;) {
         backend::request r;
-        to.import_records(r, some, absence);  // adopting records twice is harmless
+        to.import_records(r, some, absence);  // importing records twice is harmless
         if (r.status == engine_status::good) return;
         if (r.status == engine_status::refused) throw engine_error{r.reason};
         if (!all.wait()) refuse_silent(to);
@@ -203,7 +204,8 @@ objects_status restore_objects(const engine_options& where, const std::string& f
                 to.abilities().name + " has objects of '" + where.prefix +
                 "' already, which a restore would mix with those of the file: begin a new group"};
         }
-        // A program that has read an object as absent does not take a restored one for the same (backend.hpp, ENG1).
+        // The absence version is sent, too, so that a program that has read an object as absent notices its restoration
+        // (backend.hpp, ENG1).
         const backend::version absence = std::max(at, now) + 1;
         std::vector<backend::change> some;
         std::size_t bytes = 0;

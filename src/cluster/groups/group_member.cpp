@@ -77,7 +77,7 @@ group_status query_group(const std::vector<std::string>& addresses, std::chrono:
     group_status all;
     group::status_reply best;
     bool any = false;
-    // The leader knows the members best. The answer of another member is used if no leader answers.
+    // The leader has the newest list of members. Another member's answer is used only if no leader answers.
     for (const std::string& address : queried.members) {
         group::status_reply reply;
         std::string why;
@@ -184,7 +184,8 @@ void readdress_member(const std::string& folder, const std::vector<moved_address
         where.add(who.id, who.address);
         where.move(moves);
         who.address = where.of(who.id, who.address);
-        // The member reads its own file, so this file is written last. Until then, the whole change can be repeated.
+        // The member reads its own file, so this file is written last. The whole change can be repeated until that file
+        // is written.
         where.write();
         of.write_identity(who);
     } catch (const backend::engine_error& r) {

@@ -23,11 +23,11 @@ namespace {
 
 constexpr std::string_view prefix = "TUTTI_CLUSTER_";
 
-/// A configuration, and notes about which of its entries were set.
+/// A configuration, and a record of which entries were set.
 struct parsed_configuration {
     configuration what;
     bool node_number = false;
-    std::string nodes_at, engine_at;  // where the table was set; empty: nowhere
+    std::string nodes_at, engine_at;  // where the table was set; empty: it was not set
 };
 
 [[noreturn]] void refuse(const std::string& at, const std::string& why) {
@@ -57,7 +57,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
-/// Returns a suggestion for a key that does not exist.
+/// Returns a suggestion for a misspelt key.
 std::string suggestion_for(std::string_view table, std::string_view key) {
     std::string all;
     const configuration_entry* nearest = nullptr;
@@ -150,7 +150,7 @@ void read_text(parsed_configuration& into, std::string_view text, const std::str
 
 std::string bytes_of(const std::string& file) {
     constexpr std::size_t most = std::size_t{1} << 20;
-    // Reads with stdio, as toml++ does. A folder or an unreadable file is told apart from an empty file.
+    // Reads with stdio, as toml++ does, but distinguishes a folder or an unreadable file from an empty file.
     std::FILE* const from = std::fopen(file.c_str(), "rb");
     std::string all(most + 1, '\0');
     const std::size_t size = from == nullptr ? 0 : std::fread(all.data(), 1, all.size(), from);
@@ -230,7 +230,7 @@ std::string file_of_environment() {
     return file == nullptr ? std::string{} : std::string{file};
 }
 
-/// Checks that entries that need each other are all set.
+/// Checks that entries that require each other are all set.
 configuration whole_number(parsed_configuration&& s, const std::string& file) {
     const std::string where = file.empty() ? std::string{"the environment"} : file;
     if (!s.nodes_at.empty() && !s.engine_at.empty()) {

@@ -1,4 +1,4 @@
-// Transactions in doubt: asks all nodes for them at once, and sends an operator's decision to one node.
+// Asks all nodes for their transactions in doubt at once, and sends an operator's decision to one node.
 #include <charconv>
 #include <deque>
 #include <functional>

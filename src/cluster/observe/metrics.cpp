@@ -22,7 +22,8 @@ std::string metric_name(const char* figure, MetricType of) {
 
 constexpr double seconds(std::uint64_t ms) { return static_cast<double>(ms) / 1000; }
 
-// Counters of events that have not happened yet are exported as zero, so that a rate over them has a start.
+// Counters of events that have not happened yet are exported as zero, so that Prometheus can compute rates from the
+// start.
 std::vector<MetricFamily> families_of(const node_status& f) {
     std::vector<MetricFamily> all;
 #define TUTTI_CLUSTER_COUNTER(name, kind, what) \

@@ -50,7 +50,7 @@ protected:
     void send_query(wire::message_type what, const std::string& body, wire::message_type answer, std::size_t largest,
                     std::function<void(std::string_view)> then);
     void end(std::string error);
-    /// Returns why an unfinished connection has not ended: what the node did last.
+    /// Returns why an unfinished connection has not ended, by what the node did last.
     [[nodiscard]] std::string timeout_reason() const;
 
     static constexpr const char* malformed_answer = "sent an invalid answer: another program listens there";

@@ -1,4 +1,4 @@
-// Sends one query to all nodes at once. No answer is waited for longer than the asker allows.
+// Sends one query to all nodes at once. Waits for an answer no longer than the caller allows.
 #include <deque>
 #include <utility>
 
@@ -10,7 +10,7 @@
 namespace tutti::cluster {
 namespace {
 
-/// The largest status answer that is accepted, in bytes. The status of the largest cluster takes a tenth of this.
+/// The largest status answer that is accepted, in bytes. The status of the largest cluster takes a tenth of this size.
 constexpr std::size_t max_answer_bytes = std::size_t{64} << 10;
 
 class status_query final : public observer_connection {

@@ -1,4 +1,5 @@
-// The timeline of all nodes: each node records its own, and the observer converts all times to its own clock.
+// The timeline of all nodes. Each node records its own timeline, and the observer converts all times to the observer's
+// clock.
 #include <algorithm>
 #include <deque>
 #include <functional>
@@ -30,13 +31,13 @@ constexpr int clock_readings = 8;
 
 std::int64_t now_ns() { return base::real_now().time_since_epoch().count(); }
 
-/// Another clock at one moment of ours: how far it is ahead, and by how much this difference may be wrong.
+/// A reading of another clock at one moment of this one: how far the other clock is ahead, and the possible error.
 struct clock_reading {
     std::int64_t at = 0, ahead = 0, error = 0;
 };
 
-/// A recording on one node. A stage begins on all nodes together, once the stage before has ended on all. A node that
-/// waits for another one receives keep-alive queries meanwhile.
+/// A recording on one node. A stage begins on all nodes together, once the previous stage has ended on all nodes. A
+/// node that waits for another one receives keep-alive queries meanwhile.
 class recording final : public observer_connection {
 public:
     recording(asio::io_context& io, const observer_options& options, const credentials& by, std::size_t number)
@@ -74,7 +75,7 @@ public:
 private:
     void on_hello() override { compare_clocks(before_); }
 
-    /// Begins the stage, after the answer to a pending keep-alive query, if there is one.
+    /// Begins the stage. If a keep-alive query is pending, waits for its answer first.
     void begin(std::function<void()> stage) {
         busy_ = true;
         timer_.cancel();
@@ -146,13 +147,13 @@ private:
     std::chrono::steady_clock::time_point stage_end_;
     bool busy_ = true;
     bool query_pending_ = false;        // a query is pending
-    std::function<void()> next_stage_;  // the stage that begins after that answer
+    std::function<void()> next_stage_;  // the stage that begins after the answer to that query
     int readings_left_ = 0;
     clock_reading before_, after_;
     node_timeline result_;
 };
 
-/// Adds the attempt to each served query. Only the node that has asked knows the attempt.
+/// Adds the attempt to each query that a node has served, because only the node that sent the query knows its attempt.
 void name_attempts(std::vector<node_timeline>& of) {
     std::map<std::tuple<std::size_t, std::uint64_t>, const timeline_event*> asked;
     for (std::size_t n = 0; n < of.size(); ++n) {

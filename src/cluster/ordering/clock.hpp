@@ -20,8 +20,8 @@ class logical_clock {
 public:
     [[nodiscard]] std::uint64_t now() const noexcept { return value_.load(std::memory_order_seq_cst); }
 
-    /// Raises the clock to the maximum of both values. A comparison followed by a store could overwrite a higher value
-    /// stored in between.
+    /// Raises the clock to the maximum of both values. This is one atomic step, because a comparison followed by a
+    /// store could overwrite a higher value.
     void raise_to(std::uint64_t at_least) noexcept {
         if (injected(fault::clock_by_store)) {
             value_.store(at_least, std::memory_order_seq_cst);

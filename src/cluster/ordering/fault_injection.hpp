@@ -1,5 +1,5 @@
-// Steps of the protocol that a test can disable, to prove that the checker of histories would notice. In the library,
-// `injected` is a constant, so the compiler removes each branch that tests it.
+// Steps of the protocol that a test can disable, to prove that the checker of histories would notice the error. In the
+// library, `injected` is a constant, so the compiler removes each branch that tests it.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ enum class fault : std::uint8_t {
     keep_dropped_entries,            ///< a partial roll-back keeps the entries that it should drop
     keep_overwritten_copy,           ///< a partial roll-back keeps the block's writes in the outer blocks' copies
     skip_checkpoint_validation,      ///< the end of a checkpoint validates no object
-    grant_held_name,                 ///< a home grants an abstract lock that another hold has
+    grant_held_name,                 ///< a home grants an abstract lock that belongs to another hold
     late_claim_acquires,             ///< a late duplicate of a claim takes its names again
-    late_release_frees,              ///< a late release frees locks that its sender has taken since
+    late_release_frees,              ///< a late release frees locks that its sender has taken since then
     no_token,                        ///< an irrevocable block does not wait until the last one has ended
     open_without_reserving,          ///< an irrevocable block opens objects without reserving them
     irrevocable_without_validation,  ///< a block becomes irrevocable without validating its open objects
@@ -51,7 +51,7 @@ enum class fault : std::uint8_t {
     evict_without_report,            ///< a former owner drops a pointer or an erased entry without telling the home
     evict_version,                   ///< a home that drops an erased entry shows the object as never written
     evict_before_readers,            ///< a home drops an erased entry without waiting for readers of older times
-    evict_watched,              ///< an owner gives an erased entry to its home although a block sleeps on the object
+    evict_watched,              ///< an owner hands an erased entry to its home although a block sleeps on the object
     trust_prefetched,           ///< a prefetched value is used without a check that it is current
     rejoin_as_former,           ///< a restarted node is treated as its former process
     rejoin_before_reports,      ///< a rejoining node does not wait for what the others know of its objects
@@ -76,13 +76,13 @@ enum class fault : std::uint8_t {
     hold_for_lost,                    ///< the deciding node holds its part even after its sender is lost
     doubt_without_notification,       ///< a block that sleeps on an object is not told that the object is in doubt
     lost_instead_of_uncertain,        ///< a block whose decider is lost is told that nothing happened
-    deny_too_early,                   ///< a participant that has not prepared yet says that it never will
+    deny_too_early,                   ///< a participant that has not prepared yet reports that it never will
     deny_forgotten,                   ///< a participant denies a transaction that it may have known and forgotten
     abort_undecided,                  ///< a participant aborts if no remaining node knows the decision
     adopt_at_own_version,             ///< a commit learnt from another participant gets a version of this node's clock
     trust_successors,                 ///< a new process is taken for the participant that had its number before
     commit_without_lost,              ///< a lost participant counts as prepared
-    withdraw_alone,                   ///< a node says that nothing has happened although all may have said yes
+    withdraw_alone,                   ///< a node reports that nothing has happened although all may have answered yes
     resolve_anywhere,                 ///< an operator may have any participant resolve a transaction in doubt
     resolve_after_report,             ///< a node that has reported continues to decide transactions in doubt
     ask_lost_home,                    ///< a read goes to a lost home although this node has a pointer
@@ -106,15 +106,15 @@ enum class fault : std::uint8_t {
     drop_lost_copy_holders,           ///< a lost node stops being a copy holder before all others have lost it
     keep_lost_copy_holders,           ///< a lost node remains a copy holder forever
     report_loss_before_pins_dropped,  ///< a node reports a loss while its commits have pinned copies of the lost node
-    accept_late_copy_drops,           ///< an owner counts a copy as dropped that it has granted since
+    accept_late_copy_drops,           ///< an owner counts a copy that it has granted since then as dropped
     trust_outdated_entry,             ///< a holder of a shard's lock does not see the writes of in-place commits
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)
-/// The disabled step. Set while no transaction runs.
+/// The disabled step. Set it only while no transaction runs.
 inline constinit fault injected_fault = fault::none;
 [[nodiscard]] inline bool injected(fault f) noexcept { return injected_fault == f; }
-/// Yields if `f` is disabled, because only another thread can notice the missing step, and only at this point.
+/// Yields if `f` is disabled. The missing step has an effect only if another thread runs at this point.
 inline void yield_if_injected(fault f) noexcept {
     if (injected(f)) std::this_thread::yield();
 }

@@ -1,4 +1,4 @@
-// The order of two transactions of a cluster that want one object, and how an attempt treats other transactions.
+// The order of two transactions of a cluster that want the same object, and how an attempt treats other transactions.
 //
 // The order only affects speed and fairness. No proof of opacity depends on a rank, on an age, or on a reservation that
 // is not irrevocable. docs/cluster-protocol.md, "Contention".
@@ -12,7 +12,7 @@
 
 namespace tutti::cluster {
 
-/// The rank of an execution that has lost too often. Executions of this rank are ordered by age alone.
+/// The rank of an execution that has lost too many conflicts. Executions of this rank are ordered by age alone.
 inline constexpr std::int64_t highest_rank = std::numeric_limits<std::int64_t>::max();
 
 /// Returns true if `one`, of a transaction of node `of`, precedes `other`. This is a total order of the executions
@@ -24,7 +24,7 @@ inline constexpr std::int64_t highest_rank = std::numeric_limits<std::int64_t>::
     return of < of_other && one.age != 0 && !injected(fault::equal_precedence_unresolved);
 }
 
-/// Returns true if both belong to one execution: a block, and the blocks that are open nested in it.
+/// Returns true if both belong to the same execution: a block and the blocks that are open nested in it.
 [[nodiscard]] constexpr bool same_execution(const wire::precedence& one, wire::node_number of,
                                             const wire::precedence& other, wire::node_number of_other) noexcept {
     return one.age != 0 && one.age == other.age && of == of_other;
@@ -32,13 +32,14 @@ inline constexpr std::int64_t highest_rank = std::numeric_limits<std::int64_t>::
 
 class named_lock_client;
 
-/// How an attempt behaves. By default, it asks for a while for objects that are taken, and has no precedence.
+/// How an attempt behaves in conflicts. By default, it requests busy objects repeatedly for a while, and has no
+/// precedence.
 struct contention_behavior {
-    bool waits = true;              ///< asks again for taken objects instead of starting over immediately
+    bool waits = true;              ///< requests busy objects again instead of starting over immediately
     wire::precedence precedence{};  ///< REQUIRES: has an age if `reserve_for` is set
     bool counts_objects = false;    ///< each object that it has opened adds one to its rank
     named_lock_client* reserve_for =
-        nullptr;  ///< opened objects are reserved for that hold, against all that it precedes
+        nullptr;  ///< opened objects are reserved for that hold, against all transactions that it precedes
 };
 
 }  // namespace tutti::cluster

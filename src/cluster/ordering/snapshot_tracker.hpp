@@ -1,14 +1,15 @@
 // The lower bound of times for which old versions are still needed. The bound is the minimum of the times of this
 // node's snapshot readers and the bounds that the other nodes have sent.
 //
-// The *low watermark* of a node is a time that none of its present or future readers will ask below. Every message
-// carries its sender's low watermark. Owners keep every version that the lowest one does not rule out.
+// The *low watermark* of a node is a time: no present or future reader of the node asks for an earlier one. Every
+// message carries its sender's low watermark. Owners keep every version that the lowest known watermark does not
+// exclude.
 //
-//   SNP1  A low watermark stays true: a reader that begins later has a time of at least the clock at the watermark.
-//       low_watermark() loads the clock first and the readers' lowest time second. enter() announces a time first and
-//       loads the clock second. So if a watermark misses an announcement, the watermark's clock is no later than that
-//       reader's time. Both therefore use seq_cst. merge() takes the maximum, because a watermark that was overtaken by
-//       a later one is still true.
+//   SNP1  A low watermark stays true, because a reader that begins later has at least the time of the watermark's
+//       clock. low_watermark() loads the clock first and the readers' lowest time second. enter() announces a time
+//       first and loads the clock second. So if a watermark misses an announcement, the watermark's clock is no later
+//       than that reader's time. Both therefore use seq_cst. merge() takes the maximum: messages may overtake each
+//       other, and the higher watermark stays true.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -65,7 +66,7 @@ public:
         std::uint64_t seen = known.load(std::memory_order_relaxed);
         while (seen < watermark && !known.compare_exchange_weak(seen, watermark, std::memory_order_relaxed)) {}
     }
-    /// Records that a lost node will ask for nothing.
+    /// Records that a lost node has no readers any more.
     void on_node_lost(node_number node) noexcept { merge(node, none); }
     /// Records that a lost node may rejoin, with readers whose times are this clock's value or later.
     /// REQUIRES: the node receives this clock before its readers begin.
@@ -75,7 +76,7 @@ public:
             low_watermarks_[node].compare_exchange_strong(lost, clock_.now(), std::memory_order_relaxed);
     }
 
-    /// Returns a time below which no reader of the cluster asks.
+    /// Returns a time such that no reader of the cluster asks for an earlier one.
     [[nodiscard]] std::uint64_t oldest_read_time() const noexcept {
         std::uint64_t least = low_watermark();
         for (node_number n = 0; n < nodes_; ++n) {

@@ -1,4 +1,4 @@
-// Counts how the attempts of one context ended that used objects of one node.
+// Counts the results of the attempts in which one context used objects of one node.
 //
 // The running attempts form a stack. An undo action of an attempt may run blocks of its own on the same context. These
 // blocks end before the attempt has been rolled back.
@@ -22,11 +22,11 @@ public:
     }
     /// Counts the commit of an attempt whose begin was not counted.
     void count_fast_path_commit() noexcept { fast_path_commits_.add_one(); }
-    /// Records that the innermost attempt will be rolled back, and why.
+    /// Records the reason why the innermost attempt will be rolled back.
     void set_reason(rollback_reason why) noexcept {
         if (!running_.empty()) running_.back().why = why;
     }
-    /// Counts that the innermost attempt goes back to a nested block instead.
+    /// Counts a partial roll-back of the innermost attempt, to a nested block.
     void count_partial_rollback() noexcept {
         partial_rollbacks_.add_one();
         set_reason(rollback_reason::other);
@@ -60,14 +60,14 @@ public:
         for (std::size_t i = 0; i < rollback_reasons; ++i) sum.rolled_back[i] += rolled_back_[i].get();
     }
 
-    /// Returns how many attempts run, each in an undo action of the one before.
+    /// Returns how many attempts run. Each attempt runs in an undo action of the previous one.
     [[nodiscard]] std::size_t running() const noexcept { return running_.size(); }
     /// Returns why the innermost attempt will be rolled back.
     /// REQUIRES: an attempt runs.
     [[nodiscard]] rollback_reason reason() const noexcept { return running_.back().why; }
 
-    /// Returns true if objects make the attempt start over. Returns false if the attempt ends, or starts over for
-    /// another reason.
+    /// Returns true if the attempt starts over because of a conflict about objects. Returns false if it ends, or starts
+    /// over for another reason.
     [[nodiscard]] static constexpr bool is_conflict(rollback_reason r) noexcept {
         return r <= rollback_reason::local_validation;
     }

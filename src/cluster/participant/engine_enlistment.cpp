@@ -30,15 +30,15 @@ void engine_enlistment::ensure_joined() {
     }
     if (is_joined()) return;
     join();
-    release_lease();  // frees the lease of an attempt that is rolled back and whose handlers run blocks
+    release_lease();  // frees the lease of an attempt whose handlers run blocks after its roll-back
     if (awaited_fence_ != 0) await_lease();
     if (subscribed_) {
         node_.notifier().unsubscribe(wakeup_);
         subscribed_ = false;
     }
     if (conflicts_in_a_row_ > 1) {
-        // The winner has committed by the time this block learns of the conflict. Several conflicts in a row mean high
-        // contention.
+        // Usually no pause is needed, because the winner has committed by the time this block learns of the conflict.
+        // Several conflicts in a row indicate high contention.
         random_ = random_ * 6364136223846793005u + 1442695040888963407u;
         const std::uint64_t most = std::uint64_t{50} << std::min(conflicts_in_a_row_, 8u);
         std::this_thread::sleep_for(std::chrono::microseconds{(random_ >> 33) % most});
@@ -169,8 +169,8 @@ void engine_enlistment::get_and_reserve(std::span<const backend::key> keys) {
         std::vector<backend::write> writes;
         for (std::size_t i = 0; i < keys.size(); ++i) {
             checks.push_back({keys[i], records_[i].at});
-            static_cast<void>(unwrap(records_[i]));  // any reservation there is of an expired lease, because this block
-                                                     // has the lease
+            static_cast<void>(unwrap(records_[i]));  // a reservation found here is of an expired lease: this block has
+                                                     // the lease
             writes.push_back(reserve(keys[i], records_[i], fence_));
         }
         backend::version at = 0;
@@ -232,7 +232,7 @@ engine_status engine_enlistment::commit_in_engine(std::vector<backend::check>& c
 }
 
 bool engine_enlistment::on_snapshot_extended() {
-    if (checks_.empty()) snapshot_ = {};  // its reads were rolled back, and the variables have changed
+    if (checks_.empty()) snapshot_ = {};  // all object reads were rolled back, and the variables have changed
     if (!is_joined() || checks_.empty() || is_current()) return true;  // ENL3
     ++conflicts_in_a_row_;
     counters_.set_reason(rollback_reason::validation);
@@ -246,7 +246,7 @@ std::vector<backend::write> engine_enlistment::collect_writes() {
             if (fence_ != 0) writes.push_back({key_of(e.id), e.seen.exists, e.seen.bytes});  // removes the reservation
             continue;
         }
-        if (fence_ == 0 && !e.user->exists && !e.seen.exists) continue;  // created and erased: as if untouched
+        if (fence_ == 0 && !e.user->exists && !e.seen.exists) continue;  // created and erased: nothing to write
         backend::write w{key_of(e.id), e.user->exists, {}};
         if (e.user->exists) e.user->value->encode(w.bytes);
         writes.push_back(std::move(w));
@@ -271,7 +271,7 @@ vote engine_enlistment::prepare() {
                           "is the decision, so it must vote last, and only once: use its objects after all others"};
     }
     if (backend::injected(backend::fault::unprotected_reads)) {
-        std::this_thread::sleep_for(std::chrono::milliseconds{1});  // gives the reads time to change in this test
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});  // in this test, others change the reads now
     } else if (!api::lock_reads(descriptor_)) {
         return vote_restart();  // ENL4
     }
@@ -285,8 +285,9 @@ vote engine_enlistment::prepare() {
             case engine_status::good: fence_ = 0; return vote::commit;
             case engine_status::conflict:
                 if (fence_ == 0) return vote_restart();
-                // If the lease is still held, the conflict has one of two causes: the engine's own reasons, or a lost
-                // answer whose commit was voided. An irrevocable block cannot start over, so it commits again.
+                // If this block still holds the lease, the conflict has one of two causes: a reason of the engine's
+                // own, or a commit that was voided because its answer was lost. An irrevocable block cannot start over,
+                // so it commits again.
                 static_cast<void>(is_current());
                 continue;
             case engine_status::unreachable: node_.refuse_lost(false);

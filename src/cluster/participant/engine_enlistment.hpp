@@ -1,11 +1,12 @@
-// How an engine's objects take part in a transaction of ours: one enlistment for each context (descriptor) and node.
+// Makes an engine's objects part of a transaction of this process. There is one enlistment for each context
+// (descriptor) and node.
 //
 //   join                  joins the attempt as a companion
 //   an object is opened   calls get, with all objects that are held; then validates the local reads
-//   the snapshot moves    asks for the held objects again, as of now
+//   the snapshot moves    checks the held objects again, as of now
 //   vote                  commits in the engine: the vote is the decision, so this participant must vote last
 //   retry                 sleeps on a wake-up variable (wakeup_notifier.hpp)
-//   irrevocable           takes the lease (backend/lease.hpp), and reserves the objects that the block opens
+//   irrevocable           acquires the lease (backend/lease.hpp), and reserves the objects that the block opens
 //                         (reservation.hpp). Other blocks do not overwrite a reserved object, so every get and the
 //                         commit succeed as long as the lease holds
 //
@@ -13,15 +14,16 @@
 // Otherwise it is that of the transaction's last get. At that instant, all objects and variables that the transaction
 // has read were current. Every other transaction sees either all of its writes or none:
 //
-//   ENL1  After a get of instant m, these local reads were current at m: those made before the call and valid after its
-//       return. If the validation moves the snapshot, m is too early for the snapshot's new content: call get again.
+//   ENL1  After a get of instant m, a local read was current at m if it was made before the call and is valid after the
+//       call's return. If the validation moves the snapshot, m is too early for the snapshot's new content: call get
+//       again.
 //   ENL2  A variable that is read later, and is no newer than the snapshot, has not changed since before m.
 //   ENL3  A newer variable moves the snapshot, to an instant v. Objects that are found unchanged later were current at
-//       v, because a version never comes again.
+//       v, because versions never recur.
 //   ENL4  While the engine commits, local writes are locked and local reads are protected (api::lock_reads). So the
-//       variables are also current at the instant of the engine's commit. A block that reads a variable during its
-//       write finds the variable locked until it is published.
-//   ENL5  A transaction that writes only variables asks for its objects again once these variables are locked.
+//       variables are also current at the instant of the engine's commit. Another block that reads such a variable
+//       meanwhile finds it locked until it is published.
+//   ENL5  A transaction that writes only variables checks its objects again once these variables are locked.
 //
 // docs/cluster-engines.md has the proof. Not thread-safe: an enlistment belongs to its context.
 #pragma once
@@ -50,10 +52,11 @@ public:
     void abort() noexcept override {}
     bool on_snapshot_extended() override;
     bool on_retry() override;
-    /// Does nothing. An engine says only whether anything has changed, so a conflict has no nested block to return to.
+    /// Does nothing: an engine reports only whether anything has changed, so a conflict does not determine a nested
+    /// block to return to.
     void recheck() override {}
-    /// Returns true if the block has opened nothing. The engine reserves objects only for a block that holds the lease.
-    /// A block that has opened objects before must therefore open them again.
+    /// Returns true if the block has opened nothing. A block that has opened objects has to start over, because the
+    /// engine reserves objects only when a block with the lease opens them.
     bool freeze() override { return !is_joined() || objects_.empty(); }
     void on_rollback() noexcept override {
         release_lease();
@@ -78,7 +81,8 @@ private:
     [[nodiscard]] bool is_current();
     /// Gets the objects of an irrevocable block and reserves them.
     void get_and_reserve(std::span<const backend::key> keys);
-    /// Reads the versions that the reserved objects have got, for an engine whose commits have several versions (ENG8).
+    /// Reads the versions that the reservations have given the objects. This is for an engine whose commits have
+    /// several versions (ENG8).
     [[nodiscard]] backend::engine_status read_reserved_versions(std::span<const backend::key> keys,
                                                                 std::span<const backend::write> reserved);
     void acquire_lease();
@@ -88,7 +92,7 @@ private:
     /// Returns true if another block has reserved an object that this block writes.
     [[nodiscard]] bool writes_reserved_object();
     [[nodiscard]] std::vector<backend::write> collect_writes();
-    /// Commits in the engine. Throws std::length_error if the engine refuses the commit's size.
+    /// Commits in the engine. Throws std::length_error if the engine rejects the commit because of its size.
     [[nodiscard]] backend::engine_status commit_in_engine(std::vector<backend::check>& checks,
                                                           std::vector<backend::write>& writes, backend::version& at);
     [[nodiscard]] vote vote_restart();

@@ -67,7 +67,7 @@ node_status engine_node::status() const {
 
 engine_capabilities engine_node::capabilities() const {
     const backend::capabilities& can = engine_->abilities();
-    // The mark of exactly_once needs one of the operations.
+    // One operation is subtracted, because exactly_once adds a commit record.
     return {can.name,    can.keeps_old_versions, can.batches,  can.has_record_feed,
             can.durable, can.max_operations - 1, can.max_bytes};
 }

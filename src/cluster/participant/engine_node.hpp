@@ -20,7 +20,7 @@ public:
     [[nodiscard]] cluster::wakeup_notifier& notifier() noexcept { return notifier_; }
     void count_round_trip() noexcept { round_trips_.fetch_add(1, std::memory_order_relaxed); }
     [[noreturn]] void refuse_lost(bool uncertain) const;
-    /// Throws because an irrevocable block has held its objects longer than other blocks wait.
+    /// Throws an error: an irrevocable block has held its objects for longer than other blocks wait.
     [[noreturn]] void refuse_expired() const;
 
     unsigned number() const noexcept override { return 0; }

@@ -53,8 +53,8 @@ void enlistment::begin_attempt() {
 }
 
 void enlistment::pause_after_conflict() {
-    // The objects that the reserving attempt had reserved are free for this one, unless another transaction has
-    // precedence.
+    // No pause is needed for objects that the last attempt has reserved: they are free for this attempt, unless another
+    // transaction has precedence.
     if (had_reservations_ && !transaction_.was_outranked()) return;
     if (api::remote_contention_of(descriptor_).rules.may_pause) rpc_client_.pause(conflicts_in_a_row_);
 }
@@ -123,8 +123,8 @@ bool enlistment::validate(std::uint64_t& at) {
         const tutti::detail::word before = d.snapshot_bound;
         if (!api::reads_are_valid(d)) return false;
         if (d.snapshot_bound == before) return true;
-        // The validation has moved the snapshot. The snapshot's new content was committed when the clock said no more
-        // than it does now.
+        // The validation has moved the snapshot. When its new content was committed, the clock was no higher than it is
+        // now.
         at = std::max(at, protocol_node_.clock.now());
     }
     return false;  // other transactions commit faster than this one can validate
@@ -137,7 +137,7 @@ void enlistment::restart() {
 
 bool enlistment::encode_writes() {
     bool any = false;
-    constexpr std::size_t around_it = 64;  // bytes of a message beside the value
+    constexpr std::size_t around_it = 64;  // bytes of a message in addition to the value
     const bool travels = protocol_node_.nodes > 1;
     const std::size_t most = protocol_node_.max_message_bytes - std::min(protocol_node_.max_message_bytes, around_it);
     for (const auto& of : transaction_.entries()) {
@@ -145,7 +145,7 @@ bool enlistment::encode_writes() {
         if (e.object_data == nullptr) continue;
         const auto& s = *static_cast<const detail::slot*>(e.object_data);
         if (!s.written) continue;
-        e.written = s.exists || e.exists;  // created and erased: as if untouched
+        e.written = s.exists || e.exists;  // created and erased: nothing to write
         e.will_exist = s.exists;
         any = any || e.written;
         if (!e.written || !s.exists) {
@@ -157,7 +157,7 @@ bool enlistment::encode_writes() {
         if (!e.fresh_image.exists()) s.value->encode(e.fresh);
         const std::size_t size =
             e.fresh_image.exists() ? sizeof e.fresh_image.tag + e.fresh_image.size : e.fresh.size();
-        if (travels && size > most) node_.refuse_large();  // also if the object is here: no other node could read it
+        if (travels && size > most) node_.refuse_large();  // even for an object here: no other node could read it
     }
     return any;
 }
@@ -177,7 +177,7 @@ void enlistment::end_attempt(timeline_outcome how) noexcept {
 
 vote enlistment::prepare() {
     leave_fast_path_if_active();
-    // Other transactions may have got the locks that a lost home kept.
+    // If the home of this transaction's abstract locks was lost, other transactions may have acquired the same locks.
     if (!named_locks_.is_valid()) fail_to_lock(protocol_status::lost);
     if (descriptor_.must_commit() && !transaction_.empty()) ensure_joined();
     if (variables_are_newer_) {
@@ -185,8 +185,8 @@ vote enlistment::prepare() {
         return vote::restart;
     }
     const bool writes = may_write() && encode_writes();
-    // A transaction that has only read already has its order: at transaction_.time(), which the local reads fit. If
-    // other participants order by the vote, or act at the decision, the reads have to be current at the vote.
+    // A transaction that has only read is ordered at transaction_.time(), and its local reads agree with that time. But
+    // if other participants order it by the vote, or act at the decision, its reads have to be current at the vote.
     const bool is_only_one = core::has_one_participant_only(descriptor_);
     if (!writes && descriptor_.writes.empty() && (is_only_one || api::is_sole_voter(descriptor_))) return vote::commit;
     const bool no_variables = descriptor_.writes.empty() && descriptor_.reads() == 0;
@@ -194,7 +194,8 @@ vote enlistment::prepare() {
     if (alone && transaction_.prepare_in_place()) return vote::commit;
     const protocol_status o = transaction_.prepare(alone);
     if (o == protocol_status::good) {
-        // All locks are held, here and on other nodes. Variables that were only read are not locked.
+        // All locks are held, here and on other nodes. Variables that were only read are not locked, so they are
+        // validated.
         if (alone || api::reads_are_valid(descriptor_)) return vote::commit;
         transaction_.abort();
         record_conflict(rollback_reason::local_validation);
@@ -228,8 +229,8 @@ bool enlistment::on_retry() {
     static_cast<void>(wakeup_.get(descriptor_));
     std::vector<backend::check> watched;
     for (const auto& e : transaction_.entries()) watched.push_back({key_of(e->id), e->version});
-    // Subscribes before the owners are asked, so that their reports find the variable. Subscribing fails only while the
-    // node ends.
+    // Subscribes before it asks the owners, so that their reports find the wake-up variable. Subscribing fails only
+    // while the node ends.
     if (!node_.notifier().subscribe(wakeup_, watched)) restart();
     subscribed_ = true;
     if (const protocol_status o = transaction_.watch(); o != protocol_status::good) fail(o);

@@ -1,39 +1,40 @@
-// How the protocol takes part in a transaction of the engine: one enlistment for each context (descriptor) and node.
+// Makes the protocol a participant in a transaction of the engine. There is one enlistment for each context
+// (descriptor) and node.
 //
 //   join                  joins the attempt as a companion, and begins at the node's clock. If the block is read-only,
 //                         begins as a snapshot reader
 //   the snapshot moves    extends the snapshot to the node's clock. Commits of variables on this node may depend on
 //                         commits of the cluster that are newer than this transaction's objects
-//   contention            follows the block's policy, or the rules for a block that has lost too often. They say
-//                         whether it waits for other transactions, and whether it precedes them
+//   contention            follows the block's policy, or the rules for a block that has lost too often. They decide
+//                         whether the block waits for other transactions, and whether it precedes them
 //   a conflict            rolls back to the innermost block that had begun when the first stale object was opened
-//   a checkpoint ends     asks for every object once more, unless it has just done so
+//   a checkpoint ends     checks every object once more, unless it has just done so
 //   retry                 sleeps on a wake-up variable (wakeup_notifier.hpp), which the objects' owners change
-//   irrevocable           takes the token, and reserves all objects that the block has opened or opens later
+//   irrevocable           acquires the token, and reserves all objects that the block has opened or opens later
 //   vote                  prepares: locks here and elsewhere, and draws the version; then validates the local reads
 //                         once more
 //   commit                publishes and releases
-//   roll-back             releases only abstract locks: before the vote no object is held. The next call finds another
-//                         attempt
+//   roll-back             releases only abstract locks, because no object is held before the vote. The next call finds
+//                         another attempt
 //
 // A *fast-path* attempt has only opened fast-path objects (transaction.hpp), in the outermost block. Only the engine
-// knows of a fast-path attempt. Its begin only reads the clock. A fast-path attempt that has written ends with an
-// in-place commit. Any other fast-path attempt ends without any work. As soon as the attempt does anything else, it
-// leaves the fast path: it is announced to the protocol, the statistics and the timeline, and becomes an ordinary
-// attempt.
+// knows of a fast-path attempt. The begin of such an attempt only reads the clock. A fast-path attempt that has written
+// ends with an in-place commit. Any other fast-path attempt ends without any work. As soon as the attempt does anything
+// else, it leaves the fast path: it is announced to the protocol, the statistics and the timeline, and becomes an
+// ordinary attempt.
 //
-//   FST1  A fast-path attempt is the first attempt of an outermost block. The block before it has left nothing behind:
+//   FST1  A fast-path attempt is the first attempt of an outermost block. The previous block has left nothing behind:
 //       no conflict, lock, wake-up variable, step, or running undo action. A fast-path attempt has read no variable and
 //       deferred nothing, it can log its reads, and its block has the default contention policy (api::join_attempt). So
 //       a fast-path attempt behaves as every attempt whose transaction has just begun (transaction_.is_clean).
 //   FST2  A function leaves the fast path first if it does more than open fast-path objects, commit, or begin the next
 //       attempt. So the code that follows never runs in a fast-path attempt.
 //   FST3  descriptor_.companion_data_ points to fast_path_ from the attempt's begin to the end of fast_path_.
-//       fast_path_ ends with the attempt, or when the attempt leaves the fast path. So the block opens objects by
-//       itself (tutti/cluster/fast_path.hpp) only in a fast-path attempt, and asks for a fast-path attempt at most
+//       fast_path_ ends with the attempt, or when the attempt leaves the fast path. So the block opens objects without
+//       a call (tutti/cluster/fast_path.hpp) only in a fast-path attempt, and requests a fast-path attempt at most
 //       once.
 //   FST4  An object that a fast-path attempt has opened has no version beyond fast_path_.time(), which is TXN2. The
-//       clock said that time before the read, which is TXN1 by SEQ3 (seqlock_object.hpp). Each object is open at most
+//       clock had that time before the read, which is TXN1 by SEQ3 (seqlock_object.hpp). Each object is open at most
 //       once. A second read finds the object in the same seqlock object, whose bit is set, and then searches the open
 //       objects. If the object has a different seqlock object by then, that one shows a version beyond the time.
 //
@@ -84,7 +85,8 @@ private:
         if (!is_joined()) join_first();
         if (irrevocable && !transaction_.is_irrevocable()) become_irrevocable();
     }
-    /// Leaves the fast path (FST2), even of an attempt whose undo actions run, because an undo action may run a block.
+    /// Leaves the fast path (FST2). This is possible even while the attempt's undo actions run, because an undo action
+    /// may run a block.
     void leave_fast_path_if_active() noexcept {
         if (fast_path_.is_running()) leave_fast_path();
     }
@@ -99,14 +101,14 @@ private:
         fast_path_.end();
         counters_.count_fast_path_commit();
     }
-    /// Returns true if the block, whose attempt is not on the fast path, may open fast-path objects, and has nothing
-    /// else to do first.
+    /// Returns true if a block that is not on the fast path may open fast-path objects, and has nothing else to do
+    /// first.
     template <bool Writes>
     [[nodiscard]] bool may_open_on_fast_path() noexcept;
     /// REQUIRES: may_open_on_fast_path
     [[nodiscard]] detail::slot& open_on_fast_path(const object_id& id, detail::location_hint& found);
     [[nodiscard]] TUTTI_NOINLINE detail::slot& open_larger(const object_id& id, detail::location_hint& found);
-    /// Opens the object into the slot `into`, by the entry `e`. Returns false if it is no fast-path object.
+    /// Opens the object into the slot `into`, by the entry `e`. Returns false if the object is not a fast-path object.
     [[nodiscard]] bool take_on_fast_path(object_entry& e, detail::slot& into, const object_id& id,
                                          const detail::location_hint& found, const detail::typed_bytes& to) noexcept;
     void join_first();
@@ -115,25 +117,26 @@ private:
     /// Tells the attempt how to treat other transactions.
     void set_contention_behavior();
     void pause_after_conflict();
-    /// Returns the enlistment whose age and conflicts count: that of the outermost block that runs around this one, if
-    /// it has opened objects.
+    /// Returns the enlistment whose age and conflicts count. This is the enlistment of the outermost block around this
+    /// one, if that block has opened objects.
     [[nodiscard]] enlistment& outermost_enlistment();
     [[nodiscard]] TUTTI_NOINLINE detail::slot& find_or_open(const object_id& id, detail::location_hint& found);
     void open_new(std::span<const object_id> ids);
-    /// Opens the objects. An irrevocable block waits for them, however long other transactions hold them.
+    /// Opens the objects. An irrevocable block waits for as long as other transactions hold the objects.
     [[nodiscard]] protocol_status open_blocking(std::span<const object_id> ids);
     /// Begins the reservations of an irrevocable block that has opened nothing yet.
     void reserve_irrevocably();
     void refuse_second_cluster() const;
     [[nodiscard]] const transaction_name& root_execution() const;
     [[noreturn]] void fail_to_lock(protocol_status o);
-    /// Records the open objects, so that the next attempt opens them in one trip. A block that is rolled back usually
-    /// opens the same objects again. One trip gets the objects sooner, so they become stale less often before the block
-    /// ends. Staleness is what caused the conflict.
+    /// Records the open objects, so that the next attempt opens them in one round trip. A block that is rolled back
+    /// usually opens the same objects again. With one round trip the block is shorter, so its objects become stale less
+    /// often. A stale object is what caused the conflict.
     void remember_for_reopening();
     bool validate(std::uint64_t& at) override;
     void drop_objects(std::size_t kept) noexcept override;
-    /// Tries to roll back to an open nested block, and does not return then. Returns if the attempt has to start over.
+    /// Rolls back to a running nested block if possible, and does not return in that case. Returns if the attempt has
+    /// to start over.
     void try_partial_rollback();
     /// Validates every object as of now.
     [[nodiscard]] protocol_status refresh_reads();
@@ -153,13 +156,13 @@ private:
     peer_node& node_;
     distributed_transaction transaction_;
     named_lock_client named_locks_;
-    bool may_use_fast_path_ = false;  // for the next attempt: none runs, and the last one has left nothing behind
+    bool may_use_fast_path_ = false;  // for the next attempt: no attempt runs, and the last one has left nothing behind
     detail::fast_path_attempt fast_path_;
     const core::policy* default_contention_policy_ = nullptr;  // the process's policy, if it is the default
     unsigned undo_blocks_ = 0;            // blocks of undo actions that run while a rolled-back block's locks are
                                           // held
     std::vector<object_id> reopen_;       // objects that are opened together with the next object
-    std::int64_t wasted_opens_ = 0;       // objects that attempts of this execution have opened and lost, plus these
+    std::int64_t wasted_opens_ = 0;       // objects that rolled-back attempts of this execution have opened, plus these
                                           // attempts
     bool is_default_contention_ = false;  // its block has the default contention policy
     bool had_reservations_ = false;       // the last attempt had objects reserved

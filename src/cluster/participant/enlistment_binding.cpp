@@ -1,4 +1,5 @@
-// What a block makes other blocks wait for: its abstract locks and, if it is irrevocable, the token and its objects.
+// Acquires what other blocks wait for: a block's abstract locks and, if the block is irrevocable, the token and its
+// objects.
 #include "cluster/participant/enlistment.hpp"
 #include "cluster/participant/peer_node.hpp"
 
@@ -76,7 +77,7 @@ bool enlistment::freeze() {
     leave_fast_path_if_active();
     if (!is_joined() || transaction_.empty() || transaction_.is_irrevocable()) return true;
     refuse_second_cluster();
-    if (transaction_.is_snapshot()) return false;  // a snapshot is of the past
+    if (transaction_.is_snapshot()) return false;  // a snapshot reader reads the past
     protocol_status o = named_locks_.acquire_token(root_execution());
     if (o != protocol_status::good && o != protocol_status::conflict) fail_to_lock(o);
     if (o == protocol_status::conflict) {

@@ -1,4 +1,4 @@
-// How a block opens objects, on the fast path or elsewhere, and what happens when other transactions have changed them.
+// Opens a block's objects, on and off the fast path, and handles objects that other transactions have changed.
 #include <algorithm>
 #include <utility>
 
@@ -9,15 +9,15 @@
 
 namespace tutti::cluster {
 
-// The following functions are written for a fast-path object of one word. For such an object they call nothing, and
-// they use only registers that the caller does not need saved. All other work is in functions that are called last
-// (tail calls).
+// The following functions are written for a fast-path object of one word. For such an object they call no function, and
+// use only registers that need not be saved. All other work is in functions that are called last (tail calls).
 
 template <bool Writes>
 TUTTI_ALWAYS_INLINE bool enlistment::may_open_on_fast_path() noexcept {
     const core::descriptor& d = descriptor_;
     // The attempt is sound and not irrevocable (DSC2 of core::descriptor); a kill closes the bounds. An object that a
-    // nested block opens is a step. Objects to be opened again come in the same trip as the next object.
+    // nested block opens requires a step. Objects that are to be opened again are requested in the same round trip as
+    // the next object.
     return d.slow_path == 0 && d.logged_bound_.load(std::memory_order_relaxed) != 0 && d.frame_->parent == nullptr &&
            !(Writes && d.frame_->read_only) && !fast_path_.is_running() && is_joined() && reopen_.empty();
 }
@@ -101,15 +101,15 @@ void enlistment::open(std::span<const object_id> ids) {
 
 void enlistment::prefetch(std::span<const object_id> ids) {
     ensure_joined();
-    // Objects that were asked for before are opened now, so they belong to the block that is open now.
+    // Objects that were requested before are opened now, so they belong to the block that runs now.
     begin_step(transaction_.entries().size());
     if (const protocol_status o = transaction_.prefetch(ids); o != protocol_status::good) fail(o);
 }
 
 protocol_status enlistment::open_blocking(std::span<const object_id> ids) {
     protocol_status o = transaction_.open(ids);
-    // Other transactions hold the objects for the time of a commit. If the token's home has lost this node, another
-    // irrevocable block may hold them.
+    // Usually other transactions hold the objects only for the time of a commit. But if the token's home has lost this
+    // node, another irrevocable block may hold them.
     while (o == protocol_status::conflict && transaction_.is_irrevocable()) {
         if (!named_locks_.is_token_valid()) fail_to_lock(protocol_status::lost);
         o = transaction_.open(ids);
@@ -134,15 +134,16 @@ void enlistment::open_new(std::span<const object_id> ids) {
 bool enlistment::on_snapshot_extended() {
     leave_fast_path_if_active();
     if (!is_joined() || transaction_.empty()) return true;
-    // The snapshot of the objects stays at its time, but the variable may depend on commits after that time.
+    // A snapshot reader fails here: the snapshot of its objects stays at its time, but the variable may depend on later
+    // commits.
     if (transaction_.is_snapshot()) {
         record_conflict(rollback_reason::local_validation);
         return false;
     }
-    // The new content of the variables' snapshot was committed when the clock said no more than it does now. Every
-    // object is validated again, even if the clock has not moved. A commit without objects draws no version. Such a
-    // commit may have overwritten a variable that a commit with objects had read here. The commit with objects holds
-    // its locks until it draws its version.
+    // When the new content of the variables' snapshot was committed, the clock was no higher than now. Every object is
+    // validated again, even if the clock has not moved. The reason is that a commit without objects draws no version,
+    // and may overwrite a variable that a commit with objects has read here. The commit with objects holds its locks
+    // until it draws its version.
     const protocol_status o = refresh_reads();
     if (o == protocol_status::good) return true;
     if (o != protocol_status::conflict) {
@@ -162,7 +163,8 @@ protocol_status enlistment::refresh_reads() {
 
 void enlistment::recheck() {
     leave_fast_path_if_active();
-    // Of nested checkpoints that end together, only the innermost one has done anything since the last validation.
+    // If nested checkpoints end together, only the innermost one needs a validation, because the others have done
+    // nothing since.
     if (!is_joined() || transaction_.empty() || transaction_.is_snapshot() ||
         injected(fault::skip_checkpoint_validation))
         return;

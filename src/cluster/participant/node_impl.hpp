@@ -1,4 +1,5 @@
-// The base of a node, whether nodes or an engine hold its objects: one participant for each context that has used it.
+// The base of both kinds of nodes: objects are held by the nodes themselves or by an engine. A node has one participant
+// for each context that has used the node.
 #pragma once
 
 #include <chrono>

@@ -40,8 +40,8 @@ void object_participant::add_step(std::size_t known) {
 }
 
 const tutti::detail::frame* object_participant::rollback_target(std::size_t valid_prefix, std::size_t known) {
-    // Consider the steps that began with at most `valid_prefix` objects open. The next object was opened, or was to be
-    // opened, by the last of these steps. Otherwise the outermost block opened it, before or after that step.
+    // Consider the last step that began with at most `valid_prefix` open objects. This step opened the next object, or
+    // was to open it. Otherwise the outermost block opened that object, before or after the step.
     const auto after = std::ranges::upper_bound(steps_, valid_prefix);
     if (after == steps_.begin()) return nullptr;
     const auto step = static_cast<std::size_t>(after - steps_.begin()) - 1;

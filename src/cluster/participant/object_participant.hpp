@@ -1,7 +1,7 @@
 // The objects that one context's block has opened: the slots that ref<T> uses, whether nodes or an engine hold the
 // objects.
 //
-// Not thread-safe: it belongs to its context.
+// Not thread-safe: a participant belongs to its context.
 #pragma once
 
 #include <deque>
@@ -21,7 +21,7 @@ public:
     explicit object_participant(core::descriptor& of) noexcept : descriptor_{of} {}
 
     /// Returns the slot of an object. Opens the object first if it is not open. May exit by a restart or an error, also
-    /// if the attempt is not sound. May follow `found`, and may set it.
+    /// if the attempt is not sound. May use `found` as a hint, and may set it.
     virtual detail::slot& open(const object_id& id, detail::location_hint& found) = 0;
     /// Opens the object as `open` does, for writing. Changes of the slot are undone when the innermost block is rolled
     /// back. A roll-back of the outermost block discards all slots.
@@ -29,9 +29,9 @@ public:
     /// Begins a fast-path attempt, if that is possible. Returns null if nothing has happened.
     [[nodiscard]] virtual detail::fast_path_attempt* open_fast_path() noexcept = 0;
     virtual void open(std::span<const object_id> ids) = 0;
-    /// Asks for the objects. May return before they arrive. A later `open` of one of them waits for its arrival.
+    /// Requests the objects. May return before they arrive. A later `open` of one of the objects waits for its arrival.
     virtual void prefetch(std::span<const object_id> ids) { open(ids); }
-    /// Takes abstract locks until the outermost block ends. May exit by a restart or an error.
+    /// Acquires abstract locks until the outermost block ends. May exit by a restart or an error.
     virtual void acquire(std::span<const named_lock> locks) = 0;
     /// Returns the counts. Any thread may read them.
     [[nodiscard]] const attempt_counters& counters() const noexcept { return counters_; }
@@ -39,8 +39,8 @@ public:
     [[nodiscard]] bool commit_one_phase() noexcept override { return false; }
 
 protected:
-    /// Returns one of the slots. Attempts reuse the slots to keep their memory. There are as many as objects were open
-    /// at once.
+    /// Returns one of the slots. Attempts reuse the slots to keep their memory. There are as many slots as objects were
+    /// ever open at once.
     [[nodiscard]] detail::slot& slot_at(std::size_t i) {
         while (slots_.size() <= i) slots_.emplace_back();
         return slots_[i];
@@ -52,14 +52,14 @@ protected:
         s.exists = exists;
         s.written = s.decoded = false;
     }
-    /// Begins a step: objects opened from now on belong to the block that is open now. `known` objects are open
-    /// already. The outermost block needs no steps. To go back to the outermost block is to start over, so its objects
-    /// are never forgotten alone.
+    /// Begins a step: objects opened from now on belong to the block that runs now. `known` objects are open already.
+    /// The outermost block needs no steps, because a roll-back to the outermost block is a new attempt, which forgets
+    /// all objects.
     void begin_step(std::size_t known) {
         if (descriptor_.frame_->parent != nullptr) add_step(known);
     }
-    /// Returns the block to go back to after a conflict that leaves the first `valid_prefix` objects valid, or null. If
-    /// `valid_prefix` equals `known`, the next object was unavailable.
+    /// Returns the block to roll back to after a conflict that leaves the first `valid_prefix` objects valid, or null.
+    /// If `valid_prefix` equals `known`, the next object was unavailable.
     [[nodiscard]] const tutti::detail::frame* rollback_target(std::size_t valid_prefix, std::size_t known);
     /// Forgets all objects but the first `kept`, in the order of opening, because a nested block runs again alone.
     virtual void drop_objects(std::size_t kept) noexcept = 0;
@@ -73,7 +73,7 @@ protected:
         joined_attempt_ = descriptor_.own_sequence;
     }
     [[nodiscard]] bool has_steps() const noexcept { return !steps_.empty(); }
-    /// Returns true if the attempt has asked to write an object.
+    /// Returns true if the attempt has requested to write an object.
     [[nodiscard]] bool may_write() const noexcept { return may_write_; }
     void set_may_write(bool may = true) noexcept { may_write_ = may; }
     [[nodiscard]] bool is_joined() const noexcept { return joined_attempt_ == descriptor_.own_sequence; }

@@ -21,7 +21,7 @@ public:
 
     [[nodiscard]] cluster::wakeup_notifier& notifier() noexcept { return notifier_; }
     [[noreturn]] void refuse_lost(node_number node, bool uncertain) const;
-    /// Throws because what a block opens or writes does not fit into one message.
+    /// Throws an error: the objects that a block opens or writes do not fit into one message.
     [[noreturn]] void refuse_large() const;
     unsigned number() const noexcept override { return node_.self; }
     unsigned nodes() const noexcept override { return node_.nodes; }

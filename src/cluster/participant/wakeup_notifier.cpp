@@ -24,7 +24,7 @@ bool wakeup_notifier::ensure_feed(std::unique_lock<std::mutex>& hold) {
         open_finished_.wait(hold, [this] { return !opening_; });
         if (failed_opens_ != failed_before) return false;  // the other thread has already waited for the engine
     }
-    // A feed that another thread has opened may have broken since.
+    // Checks again, because a feed that another thread has opened may have broken since then.
     if (stopped_ || !broken_) return !stopped_;
     opening_ = true;
     hold.unlock();

@@ -1,10 +1,14 @@
 // `retry` over objects. Each enlistment has a wake-up variable (`wakeup_var`). A block that calls `retry` reads its
-// variable, and sleeps until the variable changes. A change of an object that the block has read changes the variable.
+// wake-up variable, and sleeps until that variable changes. A change of an object that the block has read changes the
+// variable.
 //
-//   a block:   reads its variable | subscribes the variable to the keys that the block has read | asks the holders of
-//              these objects whether they are current | sleeps: our own engine wakes the block when the variable
-//   changes the feed:  reports a write | the variables subscribed to the written key are removed | each of them is
-//   changed
+//   a block:   reads its wake-up variable
+//              subscribes the variable to the keys that the block has read
+//              asks the holders of these objects whether they are current
+//              sleeps: this process's engine wakes the block when the variable changes
+//   the feed:  reports a write
+//              the variables subscribed to the written key are removed
+//              each of these variables is changed
 //
 // No wakeup is lost. The feed reports every write that takes effect after the feed was opened (backend.hpp, ENG5). The
 // write either finds the variable subscribed, or comes before the subscription. In the second case, the write also

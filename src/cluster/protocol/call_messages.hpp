@@ -13,8 +13,8 @@ namespace tutti::cluster {
     return k == wire::message_type::run || k == wire::message_type::run_reply || k == wire::message_type::cancel_run;
 }
 
-/// Hands a message to `handler`. If `handler` is null, no server runs here, and `by` declines the calls that it is
-/// asked to run. Returns false if the bytes are not a valid call message of a cluster of `nodes` nodes. REQUIRES:
+/// Hands a message to `handler`. If `handler` is null, no server runs here, and `by` declines requests to run a call.
+/// Returns false if the bytes are not a valid call message of a cluster of `nodes` nodes. REQUIRES:
 /// is_about_call(h.type).
 [[nodiscard]] bool dispatch_call_message(const wire::header& h, std::string_view body, node_number nodes,
                                          call_handler* handler, call_transport& by);

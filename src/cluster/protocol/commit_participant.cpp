@@ -63,15 +63,15 @@ wire::prepare_reply commit_participant::prepare(wire::prepare&& what) {
     if (const auto at = prepared_.find(what.who); at != prepared_.end()) return at->second.answer;
     if (const auto known = outcome_of(what.who)) return *known;
     wire::lock_refusal why = wire::lock_refusal::stale;
-    // A node with that many undecided prepares in one thread gets no more locks. Nor does a process whose locks
-    // on_node_lost() has already freed.
+    // If a thread of a node has that many undecided prepares, it gets no more locks. A process whose locks
+    // on_node_lost() has already freed gets no more locks, either.
     if (history_of(what.who).open < remembered_outcomes && !objects_.is_process_lost(what.who)) why = lock_all(what);
     if (why != wire::lock_refusal::none) {
         const wire::prepare_reply no{.yes = false, .version = 0, .why = why};
         remember(what.who, no);
         return no;
     }
-    // If this node decides, all other locks are held: the sender has locked the objects on its own node before.
+    // If this node decides, all other locks are held, because the sender has locked the objects on its own node before.
     const bool mine = what.decides >= wire::decider::receiver;
     wire::prepare_reply yes{.yes = true, .version = mine ? clock_.tick() : 0};
     if (what.decides == wire::decider::receiver || (mine && injected(fault::show_before_decision_received))) {
@@ -84,8 +84,8 @@ wire::prepare_reply commit_participant::prepare(wire::prepare&& what) {
     const std::size_t named = what.others.size();
     if (named != 0) std::erase_if(what.others, [this](node_number n) { return objects_.is_lost(n); });  // CMT6
     const bool is_by_all = what.decides == wire::decider::all_of_several && what.others.size() == named;
-    // CMT10: the clock is read after the locks are taken. A node that has read one of the objects before has no later
-    // time.
+    // CMT10: the clock is read after the locks are taken. So a node that has read one of the objects before that has no
+    // later time.
     const std::uint64_t locked_at = clock_.now();
     if (yes.version == 0) yes.clock = locked_at;
     const std::vector<node_number> others = what.others;
@@ -124,7 +124,7 @@ void commit_participant::decide(const wire::decide& what) {
     const auto at = prepared_.find(what.who);
     if (at != prepared_.end()) {
         pending& p = at->second;
-        // If this node has decided, an abort says that the sender could not wait for the answer. The sender has undone
+        // If this node has decided, an abort means that the sender could not wait for the answer. The sender has undone
         // its part, and no transaction has seen the part here (CMT4).
         const std::uint64_t version = p.is_decided() ? p.answer.version : what.version;
         if (what.commit) apply_decision(p.request, version);
@@ -141,7 +141,7 @@ bool commit_participant::apply_decision_for_lost(pending& p) noexcept try {
     apply_decision(p.request, p.answer.version);
     return true;
 } catch (const std::bad_alloc&) {
-    return false;  // the rest of it is in doubt, as if the other node had decided it
+    return false;  // the rest of the transaction is in doubt, as if the other node had decided it
 }
 
 void commit_participant::admit(node_number node) {

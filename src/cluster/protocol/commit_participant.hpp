@@ -1,43 +1,43 @@
-// The owner's side of a commit: takes the locks that a transaction asks for, remembers them until the decision, and
-// carries the decision out.
+// The owner's side of a commit: acquires the locks that a transaction requests, remembers these locks until the
+// decision, and carries the decision out.
 //
 // Invariants:
 //   CMT1  A transaction that was answered yes holds all of its locks until its decision arrives, and no longer.
 //   CMT2  Every message may arrive twice, late, or after a message that was sent later. The first message determines
 //       the outcome. For each slot (a thread of a node), the last `remembered_outcomes` outcomes are known. An older
-//       prepare belongs to a transaction that its sender has given up long ago. It is refused, and nothing is recorded.
+//       prepare belongs to a transaction that its sender has given up long ago. It is rejected, and nothing is
+//       recorded.
 //   CMT3  A decision to abort that overtakes its prepare is remembered, so that the prepare finds the decision.
-//   CMT4  Consider a transaction that was decided here, and of which the sender has a part. The part here is not shown
-//       until the sender has the decision, or is lost. So if this node is lost before the sender learns the decision,
-//       no transaction has seen the part here.
+//   CMT4  Consider a transaction that was decided here, and that also has a part at its sender. The part here is not
+//       shown until the sender has the decision, or is lost. So if this node is lost before the sender learns the
+//       decision, no transaction has seen the part here.
 //
 // Invariants for the transactions of a lost node (docs/cluster-protocol.md, "What is in doubt"):
 //   CMT5  A transaction that was prepared here is decided only by the knowledge of another participant. A participant
-//       says `aborted` if it was told so, has answered no, or will answer no. A participant will answer no once it has
-//       lost the process that runs the transaction, because it then refuses a prepare. A participant that may have
-//       known the decision, and has forgotten it, says that it does not know.
+//       reports `aborted` if it was told so, has answered no, or will answer no. A participant will answer no once it
+//       has lost the process that runs the transaction, because it then rejects a prepare. A participant that may have
+//       known the decision, but has forgotten it, reports that it does not know.
 //   CMT6  The fate report of a participant that was lost since the prepare is ignored. Another process with its number
 //       does not know the transaction.
-//   CMT7  Read locks stay until every remaining participant has said what it knows. Its message has a clock no less
+//   CMT7  Read locks stay until every remaining participant has reported what it knows. Its message has a clock no less
 //       than its clock when it took its own locks. So a writer that overwrites one of the read objects has a high
-//       enough version. The writer's version is above the time of every reader that has read an object that the
-//       transaction was to overwrite.
-//   CMT8  Nothing changes any more once an ownership report was given to a succeeding process, except by CMT9.
-//   CMT9  An operator may resolve a transaction that stays in doubt once every remaining participant has said that it
-//       does not know. Only the participant with the lowest number resolves it, and tells the others. So two operators
-//       cannot resolve it in two ways. A commit gets a version above the clocks at which the participants had locked
-//       the written objects. The version is no higher than that of any writer that has overwritten the read objects
-//       (CMT7). An object that was to move to the lost node ends instead, so that ownership reports stay true.
+//       enough version. It is above the time of every reader of an object that the transaction was to overwrite.
+//   CMT8  Once a succeeding process has received an ownership report, nothing changes any more, except by CMT9.
+//   CMT9  An operator may resolve a transaction that stays in doubt once every remaining participant has reported that
+//       it does not know. Only the participant with the lowest number resolves it, and tells the others. So two
+//       operators cannot resolve it in two ways. A commit gets a version above the clocks at which the participants had
+//       locked the written objects. The version is no higher than that of any writer that has overwritten the read
+//       objects (CMT7). An object that was to move to the lost node ends instead, so that ownership reports stay true.
 //   CMT10 A transaction that all of several participants decide has committed once each of them has said yes. So a
-//       participant that has lost the coordinator commits when every other participant says that it has prepared, too.
-//       The participant commits with the coordinator's version: one above the highest clock at which a participant had
-//       all its locks. The coordinator takes a yes back only by `withdraw`, and reports that nothing has happened only
-//       after a no. A lost participant may have said no: without its answer, only the coordinator or an operator
-//       decides. A commit that all decide moves no object, so an ownership report stays true when the commit ends later
-//       (CMT8).
+//       participant that has lost the coordinator commits when every other participant reports that it has prepared,
+//       too. The participant commits with the coordinator's version: one above the highest clock at which a participant
+//       had all its locks. The coordinator takes a yes back only by `withdraw`, and reports that nothing has happened
+//       only after a no. A lost participant may have answered no, so without its answer only the coordinator or an
+//       operator decides. A commit that all decide moves no object, so an ownership report stays true when the commit
+//       ends later (CMT8).
 //
 // Thread safety: every member may be called from any thread, for different transactions. Two messages of one
-// transaction may arrive at the same time only if one is a duplicate of the other; `guard_` orders them.
+// transaction may arrive at the same time only if one is a duplicate of the other; `guard_` orders such messages.
 #pragma once
 
 #include <array>
@@ -58,15 +58,15 @@ public:
     commit_participant(node_number self, object_directory& objects, logical_clock& clock) noexcept
         : self_{self}, objects_{objects}, clock_{clock} {}
 
-    /// Sets the port through which participants ask each other. Call it before any other member. Without a port, this
-    /// participant asks none.
+    /// Sets the port through which participants ask each other. Call this function before any other member. Without a
+    /// port, this participant asks no other one.
     void set_sender(message_sender& to_others) noexcept { sender_ = &to_others; }
 
-    /// Locks everything or nothing. Commits if this participant decides. `what` may be moved from.
+    /// Locks everything or nothing. Commits if this participant decides. The content of `what` may be moved out.
     wire::prepare_reply prepare(wire::prepare&& what);
     void decide(const wire::decide& what);
-    /// Takes back a yes that was given and not decided, because the coordinator has asked for this (CMT10). Returns a
-    /// yes if the transaction has committed.
+    /// Withdraws an undecided yes on request of the coordinator (CMT10). Returns a yes if the transaction has
+    /// committed.
     wire::prepare_reply withdraw(const transaction_name& who);
     /// Handles the loss of a node. Carries out its transactions that were decided here. Asks the other participants
     /// about its transactions that are now in doubt, and tells the blocks that sleep on their objects.
@@ -75,8 +75,8 @@ public:
     /// Admits another process of that node. No message of a former process arrives any more.
     void admit(node_number node);
 
-    /// Handles the query of a participant that has lost the deciding node. Tells the participant what is known here,
-    /// as soon as that is final.
+    /// Handles the query of a participant that has lost the deciding node. Reports to that participant what is known
+    /// here, as soon as that is final.
     void receive_query(const transaction_name& who, node_number from);
     /// Handles the answer of a participant.
     void receive_report(const wire::fate_report& report, node_number from);
@@ -107,15 +107,16 @@ private:
         }
     };
     struct pending {
-        wire::prepare request;                    ///< CMT6: its `others` are those that were not lost since
+        wire::prepare request;                    ///< CMT6: its `others` are the participants not lost since then
         wire::prepare_reply answer;               ///< has a version if it is decided
         std::uint64_t latest;                     ///< highest known clock of a participant when it prepared
-        std::vector<node_number> participants{};  ///< CMT9: the participants that were not lost since
-        base::deadline since{};                   ///< when the node that runs it was lost
-        bool decided_by_all = false;              ///< CMT10: decided by the yeses, and none of `unconfirmed` was lost
-        std::vector<node_number> unconfirmed{};   ///< CMT10: have not said yet that they have prepared it
+        std::vector<node_number> participants{};  ///< CMT9: the participants that were not lost since then
+        base::deadline since{};                   ///< when the node that runs the transaction was lost
+        bool decided_by_all = false;              ///< CMT10: all yeses together decide, and none of `unconfirmed` was
+                                                  ///< lost
+        std::vector<node_number> unconfirmed{};   ///< CMT10: have not reported yet that they have prepared
         [[nodiscard]] bool is_decided() const noexcept { return answer.version != 0; }
-        /// Returns true if its outcome has an effect once the node that runs it is lost.
+        /// Returns true if the transaction's outcome has an effect once the node that runs it is lost.
         [[nodiscard]] bool has_effect() const noexcept { return !request.writes.empty() || !participants.empty(); }
     };
     using all_pending = std::unordered_map<transaction_name, pending, transaction_hash>;
@@ -141,7 +142,7 @@ private:
     void unlock_all(const wire::prepare& what) noexcept;
     void unlock_reads(const wire::prepare& what) noexcept;
     void apply_decision(wire::prepare& what, std::uint64_t version);
-    /// Returns false if it was not decided here.
+    /// Returns false if the transaction was not decided here.
     bool apply_decision_for_lost(pending& p) noexcept;
     /// Ends a pending transaction. Returns the next one.
     all_pending::iterator finish(all_pending::iterator at, wire::prepare_reply outcome);
@@ -153,9 +154,9 @@ private:
     // ---- CMT5 to CMT8 (in_doubt_resolution.cpp)
 
     void begin_doubt(const transaction_name& who, pending& p) noexcept;
-    /// Asks the other participants. Returns false if there is none to ask.
+    /// Asks the other participants. Returns false if there is no participant to ask.
     [[nodiscard]] bool query_others(const transaction_name& who, const pending& p) noexcept;
-    /// Records that the node will say nothing more about the transaction.
+    /// Records that the node will report nothing more about the transaction.
     void drop_reply_of(node_number node, const transaction_name& who) noexcept;
     void forget_participant(node_number node) noexcept;
     /// Commits a transaction that each participant has prepared (CMT10).
@@ -178,7 +179,7 @@ private:
     void record_resolved(const transaction_name& who, const pending& p, std::uint64_t version,
                          bool by_operator) noexcept;
     [[nodiscard]] const resolved_doubt* find_resolved(const transaction_name& who) const noexcept;
-    /// Ends a doubt. Commits in `version`, or aborts if `version` is 0.
+    /// Resolves a transaction in doubt: commits it at `version`, or aborts it if `version` is 0.
     void end_doubt(all_pending::iterator at, std::uint64_t version, bool by_operator);
 
     const node_number self_;
@@ -190,7 +191,7 @@ private:
     std::unordered_map<std::uint32_t, slot_history> histories_;
     /// The transactions in doubt, and the participants that have not answered yet.
     std::unordered_map<transaction_name, std::vector<node_number>, transaction_hash> asked_;
-    std::vector<waiter> waiting_;  ///< nodes that have asked too early
+    std::vector<waiter> waiting_;  ///< nodes that have asked before the answer was final
     std::uint64_t committed_ = 0, aborted_ = 0, by_operator_ = 0;
     std::vector<resolved_doubt> resolved_;  ///< oldest first
 };

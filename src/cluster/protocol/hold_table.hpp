@@ -1,14 +1,14 @@
-// The names that each thread holds at one node, beside the locks of its transactions. A name is an abstract lock or a
-// reserved object.
+// The names that each thread holds at one node, in addition to the locks of its transactions. A name is that of an
+// abstract lock or of a reserved object.
 //
-// A *hold* is everything that one attempt of a block has taken, at all nodes. A hold is named as a transaction is, with
-// a count of its own. A thread has one hold at a time.
+// A *hold* consists of all names that one attempt of a block has acquired, at all nodes. Holds are named like
+// transactions, but have their own count. A thread has one hold at a time.
 //
 // Every message may arrive twice, late, or after a message that was sent later. Therefore a message of a later hold
-// frees what an earlier hold of that thread has here. Once a hold is over, no message of that hold, or of one before
-// it, takes anything. Names that a lost node holds are free.
+// frees the names that an earlier hold of that thread has here. Once a hold is over, no message of that hold, or of an
+// earlier one, acquires a name. Names that a lost node holds are free.
 //
-// Not thread-safe: its owner locks it.
+// Not thread-safe: the owner of the table locks it.
 #pragma once
 
 #include <algorithm>
@@ -26,17 +26,17 @@ using wire::transaction_name;
 
 struct thread_holds {
     std::uint64_t latest = 0;  ///< the thread's latest hold, which has `names`
-    std::uint64_t ended = 0;   ///< holds up to this one take nothing any more
+    std::uint64_t ended = 0;   ///< holds up to this one acquire no names any more
     std::vector<object_id> names;
-    /// Returns true if the thread has as many names as it may have at one node.
+    /// Returns true if the thread has the maximum number of names at this node.
     [[nodiscard]] bool is_full() const noexcept { return names.size() >= wire::max_elements; }
 };
 
 class hold_table {
 public:
-    /// Returns the thread's holder, which may take more names for that hold. Returns null if the hold is over or its
-    /// node is lost; no block waits for the answer then. Calls `free(name, thread)` for each name that an earlier hold
-    /// of the thread has.
+    /// Returns the thread's holder, which may acquire more names for that hold. Returns null if the hold is over or its
+    /// node is lost. No block waits for the answer in that case. Calls `free(name, thread)` for each name that an
+    /// earlier hold of the thread has.
     template <class Free>
     [[nodiscard]] thread_holds* admit(const transaction_name& hold, Free&& free) {
         if (lost_[hold.node % max_nodes]) return nullptr;

@@ -1,4 +1,4 @@
-// The messages that participants exchange about transactions whose node is lost.
+// Sends and handles the messages that participants exchange about transactions whose node is lost.
 #include <algorithm>
 #include <new>
 
@@ -13,7 +13,7 @@ void commit_participant::begin_doubt(const transaction_name& who, pending& p) no
     if (!is_asked && !injected(fault::keep_lost_readers)) unlock_reads(p.request);
     for (const wire::write_item& w : p.request.writes) objects_.notify_in_doubt(w.id);
 } catch (const std::bad_alloc&) {
-    return;  // blocks continue to sleep until they are interrupted
+    return;  // some blocks are not notified, and sleep until they are interrupted
 }
 
 bool commit_participant::query_others(const transaction_name& who, const pending& p) noexcept try {
@@ -40,8 +40,8 @@ void commit_participant::forget_participant(node_number node) noexcept {
     std::erase_if(waiting_, [node](const waiter& w) { return w.node == node; });
     for (auto& [who, p] : prepared_) {
         std::erase(p.participants, node);
-        // CMT10: the lost participant may have said no. A participant that has confirmed its prepare knows that the
-        // coordinator is lost. Then only the message of another participant changes its state.
+        // CMT10: the lost participant may have answered no. But a participant that has confirmed its prepare knows that
+        // the coordinator is lost, so only a message of another participant changes its state.
         if (std::erase(p.unconfirmed, node) != 0 && !injected(fault::commit_without_lost)) p.decided_by_all = false;
         if (std::erase(p.request.others, node) != 0) drop_reply_of(node, who);
     }
@@ -63,7 +63,7 @@ std::optional<wire::fate_report> commit_participant::fate_of(const transaction_n
             return wire::fate_report{.who = who, .fate = unknown};
     }
     if (!is_lost && !injected(fault::deny_too_early)) return std::nullopt;
-    // This node has forgotten the transactions of a process since that process's last message.
+    // If another process has had the number since then, this node has forgotten the former process's transactions.
     const bool has_forgotten = objects_.is_former(who) && !injected(fault::deny_forgotten);
     return wire::fate_report{.who = who, .fate = has_forgotten ? unknown : aborted};
 }
@@ -79,7 +79,7 @@ void commit_participant::answer_waiters() noexcept try {
         return known.has_value();
     });
 } catch (const std::bad_alloc&) {
-    return;  // they wait for the next decision, or until this node is lost
+    return;  // the waiters wait for the next decision, or until this node is lost
 }
 
 void commit_participant::receive_query(const transaction_name& who, node_number from) {
@@ -93,8 +93,8 @@ void commit_participant::receive_report(const wire::fate_report& report, node_nu
     const auto at = prepared_.find(report.who);
     if (at == prepared_.end() || at->second.is_decided() || !objects_.is_process_lost(report.who)) return;
     pending& p = at->second;
-    // CMT6, CMT9, CMT10: after an ownership report, only an operator's order counts, and a decision that moves no
-    // object.
+    // CMT6, CMT9, CMT10: after an ownership report, only an operator's order and a decision that moves no object are
+    // valid.
     const bool by_all = p.request.decides == wire::decider::all_of_several;
     const std::vector<node_number>& believed = report.by_hand || by_all ? p.participants : p.request.others;
     if (std::ranges::find(believed, from) == believed.end()) return;
@@ -120,7 +120,7 @@ void commit_participant::receive_report(const wire::fate_report& report, node_nu
 
 void commit_participant::send_fate(const wire::fate_report& what, std::span<const node_number> participants,
                                    node_number but) {
-    // A participant may have asked this node, and another node that is lost by now.
+    // Sends the result to all participants, because a participant may have asked another node that is lost by now.
     for (const node_number n : participants) {
         if (n != but) send_report(n, what);
     }
@@ -133,7 +133,7 @@ void commit_participant::commit_by_all(all_pending::iterator at) {
     clock_.raise_to(report.version);  // rule C, as for a decision
     end_doubt(at, report.version, false);
     ++committed_;
-    // Each participant may have lost another one before that one had answered.
+    // Sends the result to all, because a participant may have been lost before the others had its answer.
     send_fate(report, others, self_);
 }
 

@@ -24,7 +24,7 @@ void lost_nodes::on_node_lost(node_number node) noexcept try {
     }
     if (!references_.has_pins(node) || injected(fault::report_loss_before_pins_dropped)) notify_others_of(node);
 } catch (const std::bad_alloc&) {
-    return;  // writers of objects that the lost node had copies of wait until it is back
+    return;  // until the lost node is back, writers of the objects that it has copied wait
 }
 
 void lost_nodes::on_pins_dropped(node_number node) noexcept { notify_others_of(node); }
@@ -52,7 +52,7 @@ void lost_nodes::remember(const wire::lost_node& message, node_number from) noex
     std::uint64_t& known = received_[{from, message.node}];
     known = std::max(known, message.first);
 } catch (const std::bad_alloc&) {
-    return;  // a later loss of that node waits for this message until the node is back
+    return;  // after a later loss, writers wait until that node is back
 }
 
 void lost_nodes::receive(const wire::lost_node& message, node_number from) noexcept {
@@ -61,7 +61,7 @@ void lost_nodes::receive(const wire::lost_node& message, node_number from) noexc
         if (message.first >= objects_.first_transaction_of(message.node)) stop_waiting_for(from, message.node);
         remember(message, from);
     }
-    // LOS2. The message is about the process that this node is connected with, or about one before that (LOS3).
+    // LOS2: relays the message if this node is connected with the process that the message is about (LOS3).
     const bool is_here =
         !objects_.is_lost(message.node) && message.first >= objects_.first_transaction_of(message.node);
     if (!message.relayed && is_here)

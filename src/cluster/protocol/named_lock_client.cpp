@@ -7,7 +7,7 @@
 namespace tutti::cluster {
 namespace {
 
-/// How often to ask while an older, or a younger, block holds a name.
+/// How often a block requests a name that an older, or a younger, block holds.
 constexpr unsigned patience_with_older = 4, patience_with_younger = 24;
 
 }  // namespace
@@ -60,7 +60,7 @@ protocol_status named_lock_client::request(std::vector<wire::claim_item>& wants,
         if (known == at.end()) {
             at.push_back(home);
             parts.push_back({name_, root_execution, age_, {}});
-            // Recorded before the home is asked: a lost answer may have granted something.
+            // The home is recorded before it is asked, because a lost answer may have granted a lock.
             if (!record(home, w.name != irrevocable_token)) return protocol_status::lost;
         }
         parts[i].names.push_back(w);

@@ -1,13 +1,13 @@
-// Abstract locks by name, on the holder's side: the locks that a thread has, and how it takes more.
+// Abstract locks by name, on the holder's side: the locks that a thread has, and the acquisition of further ones.
 //
-// No cycle of waiters lasts. A block that finds a name taken asks again a bounded number of times. Then the block gives
-// up all that it holds, and starts over.
+// No cycle of waiters lasts. A block that finds a name taken repeats its request a bounded number of times. Then the
+// block releases everything that it holds, and starts over.
 //
 // No livelock occurs. The age of an execution is the node's clock at its first claim, and stays the same over restarts.
 // Of two executions, the younger one gives up soon and the older one late, as for abstract locks of one process
 // (core/conflict/abstract_locks.hpp). Clocks advance by messages, so an execution that keeps losing becomes the oldest.
 //
-// Not thread-safe: it belongs to one thread.
+// Not thread-safe: an object belongs to one thread.
 #pragma once
 
 #include <span>
@@ -33,34 +33,34 @@ public:
         if (age_ == 0) age_ = node_.clock.tick();
         return age_;
     }
-    /// Takes all names, or as many as it can. Returns `conflict` if other holds have the rest; the caller should then
-    /// call `release`. Holds of `root_execution` do not conflict. Returns `too_large` if there are more names than a
-    /// home keeps, or than fit into a message.
+    /// Acquires all names, or as many as possible. Returns `conflict` if other holds have the rest; the caller should
+    /// then call `release`. Holds of `root_execution` do not conflict. Returns `too_large` if there are more names than
+    /// a home keeps, or than fit into a message.
     [[nodiscard]] protocol_status acquire(std::span<const wire::claim_item> names,
                                           const transaction_name& root_execution);
-    /// Takes the irrevocable token. Returns `conflict` if another block has it. The hold keeps its other names then,
-    /// and the caller may ask again.
+    /// Acquires the irrevocable token. Returns `conflict` if another block has the token. In that case the hold keeps
+    /// its other names, and the caller may try again.
     [[nodiscard]] protocol_status acquire_token(const transaction_name& root_execution);
-    /// Records that `owner` may reserve objects for the hold. Call it before the request is sent. Returns false if that
-    /// node is lost (`lost_node`).
+    /// Records that `owner` may reserve objects for the hold. Call this function before the request is sent. Returns
+    /// false if `owner` is lost (`lost_node`).
     [[nodiscard]] bool record_owner(node_number owner) { return record(owner, false); }
     /// Releases all locks and reservations, at all homes and owners.
     void release() {
         if (!empty()) release_all();
     }
 
-    /// Returns the name of the hold that runs, or that begins with the next claim.
+    /// Returns the name of the current hold, or of the one that begins with the next claim.
     [[nodiscard]] const transaction_name& name() const noexcept { return name_; }
     [[nodiscard]] bool empty() const noexcept { return asked_.empty(); }
-    /// Returns true if the homes of all locks that it holds are connected, apart from the token's home. Locks are lost
-    /// with their home.
+    /// Returns true if the homes of all held locks are connected, not counting the token's home. Locks are lost with
+    /// their home.
     [[nodiscard]] bool is_valid() noexcept;
     [[nodiscard]] bool is_token_valid() noexcept { return is_home_connected(home_of(irrevocable_token, node_.nodes)); }
     [[nodiscard]] node_number lost_node() const noexcept { return lost_; }
 
 private:
     [[nodiscard]] bool holds(const wire::claim_item& item) const noexcept;
-    /// Asks each home once. Leaves the names that were not granted in `wants`.
+    /// Sends one request to each home. Leaves the names that were not granted in `wants`.
     protocol_status request(std::vector<wire::claim_item>& wants, const transaction_name& root_execution, bool& older);
     [[nodiscard]] bool is_home_connected(node_number home) noexcept;
     [[nodiscard]] bool record(node_number at, bool keeps_locks);
@@ -78,7 +78,7 @@ private:
     std::vector<wire::claim_item> held_;
     struct asked_node {
         node_number at;
-        bool keeps_locks;  // locks that the block has asked for
+        bool keeps_locks;  // locks that the block has requested
     };
     std::vector<asked_node> asked_;  // all nodes that were asked, whatever they have answered
     node_number lost_ = 0;

@@ -6,11 +6,11 @@
 //
 // Invariants:
 //   NLK1  Two holds of different executions have the same name only if both hold it shared.
-//   NLK2  A claim of a later hold frees what an earlier hold of its thread has here. Once a hold is over, no claim of
-//       that hold, or of one before it, takes anything, however late or how often messages come.
+//   NLK2  A claim of a later hold frees the names that an earlier hold of its thread has here. Once a hold is over, no
+//       claim of that hold, or of an earlier one, acquires a name, even if messages arrive late or repeatedly.
 //   NLK3  Names that a lost node holds are free.
 //
-// A home does not queue claims. A block that finds a name taken asks again, and gives up after a while
+// A home does not queue claims. A block that finds a name taken repeats its claim, and gives up after a while
 // (named_lock_client.hpp).
 //
 // Thread safety: every member may be called from any thread.
@@ -26,7 +26,7 @@ namespace tutti::cluster {
 
 class named_lock_table {
 public:
-    /// Takes the names in their order, up to the first one that is not free.
+    /// Acquires the names in their order, up to the first one that is not free.
     [[nodiscard]] wire::claim_reply claim(const wire::claim& what);
     void release(const transaction_name& who);
     void on_node_lost(node_number node) noexcept;
@@ -42,7 +42,8 @@ private:
         bool shared = false;
     };
 
-    /// Takes one name. Returns false if another holding conflicts, or the holder is full. `answer` then says which.
+    /// Acquires one name. Returns false if another hold conflicts, or the holder has the maximum number of names.
+    /// `answer` then contains the reason.
     [[nodiscard]] bool acquire(thread_holds& by, const wire::claim& what, const wire::claim_item& item,
                                wire::claim_reply& answer);
     [[nodiscard]] auto free_callback() noexcept {

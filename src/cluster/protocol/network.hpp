@@ -15,10 +15,10 @@ struct call {
     node_number to = 0;
     wire::message_type type{};
     std::string body;
-    std::string answer;      ///< empty until it has come
+    std::string answer;      ///< empty until the answer has arrived
     bool answered = false;   ///< false after `exchange`: the node is lost, or has not answered in time
     bool peer_lost = false;  ///< true if the answer is missing because the node is lost
-    bool sent = false;       ///< false: the node was lost already, and knows nothing of the call
+    bool sent = false;       ///< false: the node was lost already, and never receives the call
 };
 
 /// The port for messages that need no answer and that belong to no transaction of this node.
@@ -42,9 +42,9 @@ public:
     virtual void finish() = 0;
     /// Sends a message that needs no answer. The message arrives, once or more, unless a node is lost.
     virtual void post(node_number to, wire::message_type type, std::string body) = 0;
-    /// Returns true if a message of `node` is so recent that `node` cannot have treated this node as lost.
+    /// Returns true if the last message of `node` is so recent that `node` cannot yet treat this node as lost.
     [[nodiscard]] virtual bool is_reachable(node_number node) const noexcept = 0;
-    /// Waits for a time that grows with `attempt`, because something is busy.
+    /// Waits for a time that grows with `attempt`, because an object or a lock is busy.
     virtual void pause(unsigned attempt) = 0;
 };
 

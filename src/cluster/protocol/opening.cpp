@@ -1,4 +1,4 @@
-// How a transaction opens objects, on this node or at the node that pointers lead to.
+// Opens a transaction's objects, on this node or at the node that pointers lead to.
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
@@ -12,10 +12,11 @@ namespace {
 
 /// How many pointers are followed for one object before the search starts again at its home.
 constexpr unsigned max_hops = 8;
-/// How often a snapshot reader asks. A snapshot reader has no reason to give up: it waits for a decision, or for the
-/// loss of the node that owes this decision.
+/// How often a snapshot reader requests an object. The number is high because giving up does not help: the reader waits
+/// for a decision, or for the loss of the node that has to send this decision.
 constexpr unsigned max_lookups_of_reader = 100 * max_lookups;
-/// How often a block asks that does not wait for other transactions. Most commits are over by then.
+/// How often a block requests an object if the block does not wait for other transactions. Most commits are over by
+/// then.
 constexpr unsigned lookups_without_waiting = 2;
 
 /// Returns a function that makes the body of a fetch.
@@ -173,8 +174,8 @@ protocol_status distributed_transaction::open(std::span<const object_id> ids) {
             return fail_with(rollback_reason::busy, used_);
         const std::size_t before = wants.size();
         if (const protocol_status o = locate(wants); o != protocol_status::good) return o;
-        // Nothing was found: another transaction commits, or an object is moving. A snapshot reader that follows
-        // pointers into the past does not wait.
+        // If nothing was found, another transaction is committing, or an object is moving, so this one pauses. A
+        // snapshot reader that follows pointers into the past does not pause.
         if (wants.size() != before) attempt = 0;
         if (attempt == 0) continue;
         const bool none_is_busy = std::ranges::none_of(wants, &object_lookup::busy);
@@ -296,9 +297,11 @@ protocol_status distributed_transaction::query_nodes(std::span<const object_look
 distributed_transaction::object_lookup distributed_transaction::next_lookup(object_lookup w,
                                                                             const wire::object_view& view) {
     const node_number home = home_of(w.id, node_.nodes);
-    // The past has at most as many hops as nodes, in addition to the hops that lead to a former owner.
+    // A snapshot reader also follows pointers into the past: at most as many hops as nodes, in addition to the hops
+    // that lead to a former owner.
     const unsigned hop_limit = snapshot_ ? max_hops + 2u * node_.nodes : max_hops;
-    // The former owner has released the object, and the next owner does not know yet that its commit has succeeded.
+    // The object is busy if its former owner has released it, but the next owner does not know yet that its commit has
+    // succeeded.
     w.busy = view.owner == w.at || view.owner >= node_.nodes || w.hops >= hop_limit;
     if (w.busy) return {.id = w.id, .at = home, .busy = true};
     ++w.hops;
@@ -309,7 +312,7 @@ distributed_transaction::object_lookup distributed_transaction::next_lookup(obje
     }
     const bool guessed = w.guessed;
     const node_number guess = w.owner;
-    // A node that has forgotten the object (DIR9), or that knows less than was known before, cannot show the way.
+    // A node that has forgotten the object (DIR9), or that has an older pointer than an earlier answer, is no help.
     const bool is_outdated = view.version < w.since;
     if (!is_outdated) {
         w.since = view.version;
@@ -328,7 +331,7 @@ distributed_transaction::object_lookup distributed_transaction::next_lookup(obje
 protocol_status distributed_transaction::request_reservations(std::span<const object_lookup> objects,
                                                               wire::reserve what, named_lock_client& hold,
                                                               std::vector<wire::object_view>& views) {
-    // Recorded before the owners are asked: a lost answer may have reserved something.
+    // The owners are recorded before they are asked, because a lost answer may have reserved an object.
     views.clear();
     for (const object_lookup& w : objects) {
         if (!hold.record_owner(w.at)) return fail_node_lost(w.at);
@@ -351,18 +354,18 @@ protocol_status distributed_transaction::take_view(const object_lookup& w, wire:
         case wire::lookup_result::too_old: return fail_with(rollback_reason::snapshot_too_old);
         case wire::lookup_result::in_doubt:
             if (!w.guessed || w.at != w.owner) return fail_in_doubt(view, w.at);
-            // This node's pointer may be older than the latest move of the object.
+            // This node's pointer may be older than the latest move of the object, so the home is asked.
             again.push_back({.id = w.id, .at = home_of(w.id, node_.nodes)});
             return protocol_status::good;
         case wire::lookup_result::later: again.push_back(w); return protocol_status::good;
         case wire::lookup_result::too_large: return protocol_status::too_large;
         case wire::lookup_result::here: break;
     }
-    // This node's clock was raised to the answer's (rule C), so a correct answer has no time beyond it.
+    // This node's clock was raised to that of the answer (rule C), so no time in a correct answer is beyond this clock.
     if (std::max(view.version, view.valid_at) > node_.clock.now()) return fail_node_lost(w.at);
     if (view.shared && w.at != node_.self && !w.in_copy) node_.cache.insert(w.id, w.at, view, w.invalidations);
-    // This is the first query of a snapshot reader, for several objects, and its first answer has moved the time.
-    // The object's state at that time has to be fetched.
+    // This is a snapshot reader's first query, for several objects, and another answer has already fixed the reader's
+    // time. The object's state at that time has to be requested.
     const bool blind = snapshot_ && injected(fault::newest_for_old_time);
     if (snapshot_ && used_ != 0 && !blind && (view.version > time_ || view.valid_at < time_)) {
         again.push_back(w);
@@ -370,8 +373,8 @@ protocol_status distributed_transaction::take_view(const object_lookup& w, wire:
         return protocol_status::good;
     }
     // TXN2: the other reads must have been current at a clock of this version or more. A snapshot reader's first read
-    // fixes its time, so all other reads have to be current at that time. The same holds if objects were read before
-    // and dropped.
+    // fixes its time, so all other reads have to be current at that time. The same holds if objects were read before,
+    // but dropped.
     const bool fixes_time = snapshot_ && used_ == 0;
     if ((view.version > time_ || fixes_time) && !blind) {
         if (const protocol_status o = extend_snapshot(view.valid_at); o != protocol_status::good) return o;

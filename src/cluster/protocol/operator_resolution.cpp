@@ -1,4 +1,4 @@
-// CMT9: how an operator lists the transactions in doubt, and has this node resolve them.
+// CMT9: lists the transactions in doubt for an operator, and resolves them on the operator's order.
 #include <algorithm>
 #include <new>
 
@@ -69,8 +69,8 @@ void commit_participant::end_doubt(all_pending::iterator at, std::uint64_t versi
     const transaction_name who = at->first;
     pending& p = at->second;
     if (version != 0) {
-        // The node that an object was to move to is lost, and the object with it. No ownership report contradicts this
-        // (CMT8).
+        // An object that was to move to the lost node is erased, because it was lost with that node. No ownership
+        // report contradicts this (CMT8).
         for (wire::write_item& w : p.request.writes) {
             if (by_operator && w.action == wire::action::leave) w.action = wire::action::erase;
         }
@@ -96,7 +96,7 @@ resolve_reply commit_participant::resolve(const transaction_name& who, bool comm
     if (lowest != p.participants.end() && *lowest < self_ && !injected(fault::resolve_anywhere))
         return {resolve_result::not_here, *lowest};
     if (asked_.contains(who)) return {resolve_result::asking};
-    if (p.is_decided() && !commits) return {resolve_result::contradiction};  // memory was lacking to carry it out
+    if (p.is_decided() && !commits) return {resolve_result::contradiction};  // memory was lacking for the commit
     std::uint64_t version = 0;
     if (commits) {
         version = p.is_decided() ? p.answer.version : p.latest + 1;

@@ -11,7 +11,7 @@ namespace {
 /// The largest lead of another node's clock. Clocks count commits, so a larger lead within one heartbeat means that the
 /// node's clock is invalid.
 constexpr std::uint64_t max_clock_lead = std::uint64_t{1} << 32;
-/// Bytes that a view takes in an answer beside its value, and that an answer takes beside its views.
+/// The size of a view in an answer without its value, and the size of an answer without its views, in bytes.
 constexpr std::size_t frame_of_view = 25, frame_of_answer = 4;
 
 template <class T>
@@ -34,7 +34,7 @@ void protocol_node::remember_owners(node_number home) noexcept try {
         if (home_of(p.id, nodes) == home) objects.set_pointer(p.id, p.owner, p.version);
     }
 } catch (const std::bad_alloc&) {
-    return;  // the object is unreachable then, as without a copy
+    return;  // the object is then unreachable, as if there were no copy
 }
 
 std::size_t protocol_node::max_asked() const noexcept {
@@ -64,7 +64,7 @@ wire::fetch_reply protocol_node::view_objects(const std::vector<object_id>& ids,
         view.where = alone ? wire::lookup_result::too_large : wire::lookup_result::later;
         if (!alone && first_left == nullptr) first_left = &view;
     }
-    // Asking again for the same objects would give the same answer.
+    // If the answer has no value at all, a request for the same objects would only have the same answer.
     if (!given && first_left != nullptr) first_left->where = wire::lookup_result::too_large;
     return found;
 }

@@ -17,7 +17,7 @@
 
 namespace tutti::cluster {
 
-/// Whether an object stays at its home or moves to the node that writes it.
+/// States whether an object stays at its home or moves to the node that writes it.
 enum class object_placement : std::uint8_t { home, writer };
 
 /// One node of a cluster, without its connections. Thread safety: every member may be called from any thread.
@@ -35,8 +35,8 @@ public:
           losses{number, of, objects, references},
           reserved_objects{objects} {}
 
-    /// Handles the header of every message of another node first, including answers (rule C). Returns false if no node
-    /// of this cluster sends such a header.
+    /// Handles the header of a message of another node. Call this function first for every message, including answers
+    /// (rule C). Returns false if no node of this cluster sends such a header.
     [[nodiscard]] bool receive_header(const wire::header& h) noexcept;
     /// Serves a message of another node. Returns the type and body of the answer, or nothing if the message needs none.
     /// Sets `sound` to false if the bytes are not a valid message, or if no correct node sends such a message. Examples
@@ -49,7 +49,7 @@ public:
     };
     std::optional<answer> serve(const wire::header& h, std::string_view body, bool& sound);
 
-    /// Returns how many objects one query may ask for. An answer has room for a short view of each.
+    /// Returns how many objects one query may request. An answer has room for a short view of each object.
     [[nodiscard]] std::size_t max_asked() const noexcept;
 
     /// Returns true if this process replaces a lost one.
@@ -74,7 +74,7 @@ public:
         reserved_objects.on_node_lost(node);
         losses.on_node_lost(node);
     }
-    /// Sets the port that participants, and nodes that have lost another node, send messages through.
+    /// Sets the port through which this node sends messages about transactions in doubt and lost nodes.
     void set_sender(message_sender& to_others) noexcept {
         commits.set_sender(to_others);
         losses.set_sender(to_others);
@@ -84,10 +84,9 @@ public:
     const node_number nodes;
     const object_placement placement;
     std::size_t max_message_bytes = std::size_t{16}
-                                    << 20;  ///< message size in bytes. Set before the first message arrives
+                                    << 20;  ///< message size in bytes. Set it before the first message arrives
     std::uint64_t last_former_name =
-        0;  ///< transactions and holds of this process have higher numbers. Set as early as
-            ///< `max_message_bytes`
+        0;  ///< transactions and holds of this process have higher numbers. Set it as early as `max_message_bytes`
     logical_clock clock;
     snapshot_tracker snapshots;
     object_directory objects;

@@ -161,7 +161,8 @@ bool rejoin_protocol::receive(const wire::header& h, std::string_view body) {
     }
 }
 
-/// Handles a rejoin request. Sends nothing if it is too early for an ownership report. The new process will ask again.
+/// Handles a rejoin request. Sends nothing if it is too early for an ownership report, because the new process repeats
+/// its request.
 bool rejoin_protocol::receive_rejoin_request(node_number from, const wire::rejoin_request& asked) {
     if (asked.processes.size() != node_.nodes) return false;
     if (!node_.objects.is_lost(from)) return true;  // the request belongs to an earlier round
@@ -182,9 +183,8 @@ bool rejoin_protocol::receive_rejoin_request(node_number from, const wire::rejoi
         if (!node_.references.has_ended(o.epoch)) return true;  // RJN5
     }
     node_.snapshots.expect_rejoin(from);
-    // RJN4. This process may have rejoined later than the lost process, and be the only one that is left. Then no node
-    // has told this process the lost process's era. But this process's own era is above all eras that it was told when
-    // it rejoined.
+    // RJN4: this process may not know the lost process's era, if it has rejoined later than the lost process and is the
+    // only one that is left. But its own era is above all eras that it was told when it rejoined.
     const std::uint64_t era = std::max(peers_[from].era, era_);
     send_list(from, wire::message_type::ownership_report, wire::ownership_report{asked.round, ++reports_sent_, era, {}},
               node_.objects.list_owned_elsewhere());
@@ -206,11 +206,12 @@ bool rejoin_protocol::receive_ownership_report(node_number from, wire::ownership
     return true;
 }
 
-/// Evaluates the ownership reports of a round. A node that says that it has an object still has it, or has given it
-/// away since and keeps the pointer. If all nodes only have pointers to an object, consider the node that the latest
-/// pointer names. A commit of that node has taken the object, and had begun when the ownership report was sent. So in
-/// the next round (RJN5), that node has the object, has left a later pointer, or has forgotten the object. In the last
-/// case, it had done so before the former process was lost, and had told that process what it knew (DIR9).
+/// Evaluates the ownership reports of a round. A node that reports that it has an object still has it, or has moved it
+/// away since then and keeps the pointer. If all nodes only have pointers to an object, consider the node that the
+/// latest pointer names. A commit of that node has taken the object, and had begun when the ownership report was sent.
+/// So in the next round (RJN5), that node has the object, has a later pointer, or has forgotten the object. In the last
+/// case, the node had forgotten the object before the former process was lost, and had told that process what it knew
+/// (DIR9).
 void rejoin_protocol::evaluate_reports() {
     struct report {
         wire::owner_update at;
@@ -243,8 +244,8 @@ void rejoin_protocol::evaluate_reports() {
     changed_.notify_all();
 }
 
-/// Opens the new process (RJN1), which now knows all that it needs. No wait ends here: the node whose ownership report
-/// came last counts as lost until it admits this process.
+/// Lets the new process serve requests (RJN1), because it now has all ownership reports. No wait ends here: the node
+/// whose ownership report arrived last counts as lost until it admits this process.
 void rejoin_protocol::finish_rejoin() {
     std::vector<wire::owner_update> elsewhere;
     for (const auto& [id, k] : std::exchange(objects_, {})) {
@@ -254,7 +255,7 @@ void rejoin_protocol::finish_rejoin() {
             lists_for_homes_[home].push_back({id, k.ended ? home : k.latest.owner, k.latest.version});
         else if (!k.ended) elsewhere.push_back(k.latest);
     }
-    // RJN3: every ownership report has carried its sender's clock.
+    // RJN3: this version is above the clock of every report's sender, because each report has carried that clock.
     version_ = injected(fault::rejoin_at_old_version) ? 1 : node_.clock.tick();
     node_.last_former_name = injected(fault::reuse_names) ? 0 : era_ << name_bits;  // RJN4
     node_.objects.reset(version_, elsewhere);
@@ -268,7 +269,7 @@ void rejoin_protocol::finish_rejoin() {
 bool rejoin_protocol::receive_rejoin_done(node_number from, wire::rejoin_done&& message) {
     peer& o = peers_[from];
     if (message.era <= o.era) {
-        // The sender is admitted already, and asks again.
+        // The sender is admitted already, and has repeated its message.
         if (o.serves)
             transport_.send_one_way(from, wire::message_type::rejoin_ack,
                                     wire::encode(wire::rejoin_ack{message.era, !is_rejoining()}));
@@ -303,7 +304,8 @@ bool rejoin_protocol::receive_rejoin_ack(node_number from, const wire::rejoin_ac
 bool rejoin_protocol::receive_other(node_number from) {
     const std::lock_guard hold{guard_};
     peer& o = peers_[from];
-    // A node sends requests only to nodes that serve and that it has admitted, and only after these have admitted it.
+    // A node sends a request only to a node that serves and that it has admitted, and only after that node has admitted
+    // it.
     if (!rejoining_ || !rejoined_ || o.is_lost) return false;
     o.has_admitted = o.serves = true;
     admit_if_both(from);

@@ -1,19 +1,20 @@
-// How a new process takes the place of a lost node, and the other nodes admit it: docs/cluster-protocol.md, "When a
-// node rejoins". The *former* process is the one that the new process replaces.
+// The protocol by which a new process replaces a lost node, and the other nodes admit that process:
+// docs/cluster-protocol.md, "When a node rejoins". The *former* process is the one that the new process replaces.
 //
-//   1. rejoin_request: the new process asks all other nodes, again and again. A node answers once it has noticed the
-//      loss of the former process, and keeps no peer reference to it.
-//   2. ownership_report: each node's answer says what it knows of objects.
+//   1. rejoin_request: the new process asks all other nodes repeatedly. A node answers once it has noticed the loss of
+//      the former process, and has no peer reference to it any more.
+//   2. ownership_report: each node's answer lists what the node knows about objects.
 //      If a node has an object, the new process knows enough about this object. If all nodes only have pointers to an
 //      object, the new process asks again in another round. The object was moving then, or has ended with the former
 //      process.
-//   3. rejoin_done: the new process now knows which objects with their home there still exist, and tells the others.
+//   3. rejoin_done: the new process now knows which of the objects homed at this node still exist, and tells the
+//      others.
 //   4. rejoin_ack: the others answer, and send their requests to the new process from then on.
 //
 // Invariants:
 //   RJN1  Until the new process has all ownership reports, no node sends requests to it. The new process sends a
 //       request to a node only after that node has admitted it.
-//   RJN2  A node that sends an ownership report has lost the former process, and keeps no peer reference to it. Nor is
+//   RJN2  A node that sends an ownership report has lost the former process, and has no peer reference to it. Nor is
 //       that node connected with a former process of any other node that rejoins.
 //   RJN3  The rejoin version is higher than the clock that any other node sent with its ownership report.
 //   RJN4  Names of the new process's transactions and holds are higher than those of every former process.
@@ -41,7 +42,7 @@ namespace tutti::cluster {
 /// The port through which a node reaches the others while it is not admitted.
 class rejoin_transport : public message_sender {
 public:
-    /// Returns the process of that node that this node is connected with, or 0 if there is none.
+    /// Returns the process of that node to which this node is connected, or 0 if there is no connection.
     [[nodiscard]] virtual std::uint64_t process_of(node_number n) = 0;
 };
 
@@ -49,14 +50,14 @@ class rejoin_protocol {
 public:
     rejoin_protocol(protocol_node& node, rejoin_transport& transport) noexcept : node_{node}, transport_{transport} {}
 
-    /// Begins the rejoin of a new process whose cluster already runs. Call it before the first request. `serving` says
-    /// which other nodes serve already. A process that does not serve is about to rejoin, so its loss loses
-    /// no knowledge.
+    /// Begins the rejoin of a new process whose cluster already runs. Call this function before the first request.
+    /// `serving` states which other nodes serve already. A process that does not serve is about to rejoin, so its loss
+    /// loses no knowledge.
     void begin(const std::vector<bool>& serving);
     /// Sends every unanswered request again.
     /// REQUIRES: begin was called.
     void resend();
-    /// Waits until the rejoin is over, a node was lost too early, another round has begun, or `until` is reached.
+    /// Waits until the rejoin is over, a node is lost too early, another round begins, or `until` is reached.
     /// @returns whether another round has begun since the latest call
     [[nodiscard]] bool wait(base::deadline until);
     /// Returns true if all other nodes have admitted this one, except those that were lost meanwhile.
@@ -99,8 +100,8 @@ private:
         bool has_admitted = false;  ///< has admitted this process
         bool serves = false;
         std::uint64_t latest_round = 0;  ///< the latest round of its gathers, from the second on
-        std::uint64_t epoch = 0;         ///< of the commits here that had begun by that round
-        std::uint64_t era = 0;           ///< of the latest process that has rejoined with that number
+        std::uint64_t epoch = 0;         ///< the epoch of the commits here that had begun by that round
+        std::uint64_t era = 0;           ///< the era of the latest process that has rejoined with that number
     };
 
     [[nodiscard]] bool receive_rejoin_request(node_number from, const wire::rejoin_request& asked);
@@ -127,8 +128,8 @@ private:
     bool rejoined_ = false;
     std::uint64_t round_ = 1;
     std::uint64_t awaited_round_ = 1;  ///< the round when `wait` returned last
-    std::uint64_t era_ = 0;            ///< higher than the eras of all returns before; 0: it was there at the start
-    std::uint64_t version_ = 0;        ///< of the rejoin
+    std::uint64_t era_ = 0;            ///< higher than the eras of all earlier rejoins; 0: it was there at the start
+    std::uint64_t version_ = 0;        ///< the rejoin version
     std::uint64_t reports_sent_ = 0;   ///< how many ownership reports this node has sent
     std::optional<node_number> lost_before_report_;
     std::array<peer, max_nodes> peers_;

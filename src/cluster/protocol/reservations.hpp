@@ -1,9 +1,9 @@
-// The objects of this node that are reserved until their holds end. Irrevocable and
+// The objects of this node that are reserved until the reserving holds end. Irrevocable and
 // reserving transactions have opened these objects. docs/cluster-protocol.md, "Irrevocable blocks" and "Contention".
 //
 // Invariants:
-//   RSV4  Consider an object that a hold has reserved irrevocably, after the hold has been told so. No other thread
-//       overwrites the object before the hold's release arrives, or its node is lost.
+//   RSV4  Once a hold has been told that it has reserved an object irrevocably, no other thread overwrites the object
+//       until the hold's release arrives, or its node is lost.
 //   NLK2 and NLK3 of named_lock_table.hpp hold for objects, too.
 //
 // Thread safety: every member may be called from any thread.
@@ -21,7 +21,7 @@ public:
     explicit reservations(object_directory& objects) noexcept : objects_{objects} {}
 
     /// Reserves one of the ids of `what`, and sets view.where. `here`: `view` has the object, which is reserved if
-    /// `what` is irrevocable. `busy`: the caller should ask again. `too_large`: the hold already has as many objects
+    /// `what` is irrevocable. `busy`: the caller should try again. `too_large`: the hold already has as many objects
     /// here as it may have.
     void reserve(const object_id& id, const wire::reserve& what, wire::object_view& view);
     void release(const transaction_name& who);

@@ -252,7 +252,7 @@ protocol_status distributed_transaction::lock_all(bool decisive) {
     is_clean_ = false;
     encode();
     parts_.clear();
-    prepared_ = true;  // also if memory runs out below: abort() then releases what is pinned by then
+    prepared_ = true;  // set first: if memory runs out below, abort() releases what is pinned by then
     make_parts();
     if (!add_peer_references()) {
         prepared_ = false;
@@ -260,8 +260,8 @@ protocol_status distributed_transaction::lock_all(bool decisive) {
         return protocol_status::lost;
     }
     if (injected(fault::draw_version_early)) version_ = node_.clock.tick();
-    // This node's own part comes first. Its locks cost nothing, and the last node may decide only when all other locks
-    // are held.
+    // This node's own part comes first, because its locks cost nothing, and the last node may decide only when all
+    // other locks are held.
     std::ranges::partition(parts_, [this](const prepare_part& p) { return p.at == node_.self; });
     calls_.clear();
     bool writes_here = false;
@@ -336,20 +336,21 @@ protocol_status distributed_transaction::lock_all(bool decisive) {
 }
 
 bool distributed_transaction::is_decided_by_all(bool decisive, std::size_t remote) const noexcept {
-    // All participants are other nodes that answer a prepare: this node holds no part, and has pinned no copy. An
-    // object that moves to this node would end with this node, so an operator decides about it.
+    // All participants must be other nodes that answer a prepare: this node has no part, and has pinned no copy. An
+    // object that moves to this node would be lost with this node, so an operator decides about such a commit.
     return decisive && remote > 1 && remote == parts_.size() && pinned_.empty() &&
            node_.placement != object_placement::writer;
 }
 
-/// Asks all participants to withdraw (CMT10). Returns true if a participant has said no, or takes its yes back. Then no
-/// participant commits.
+/// Asks all participants to withdraw (CMT10). Returns true if a participant has answered no, or withdraws its yes. Then
+/// no participant commits.
 bool distributed_transaction::withdraw() {
     const auto says_no = [](const call& c) {
         wire::prepare_reply answer;
         return c.answered && wire::decode(c.answer, answer) && !answer.yes;
     };
-    // A node that was not asked has not said yes, and refuses a prepare of this node once it has lost it.
+    // A node to which no prepare was sent has not answered yes. It rejects a prepare of this node once it has lost this
+    // node.
     if (std::ranges::any_of(calls_, [&](const call& c) { return !c.sent || says_no(c); })) return true;
     const std::string body = wire::encode(wire::withdraw{name_});
     for (call& c : calls_) c = {c.to, wire::message_type::withdraw, body, {}, false};
@@ -364,7 +365,7 @@ void distributed_transaction::list_participants(prepare_part& to) const {
 }
 
 bool distributed_transaction::add_peer_references() {
-    // A reference that is not recorded would never be dropped.
+    // The memory is reserved first, because a reference that cannot be recorded would never be dropped.
     referenced_peers_.reserve(parts_.size() + pinned_.size());
     pin_owners_.reserve(pinned_.size());
     // The pins are counted before the check whether the owner is lost. A thread that loses the owner reads this count
@@ -392,8 +393,7 @@ bool distributed_transaction::add_peer_references() {
 }
 
 void distributed_transaction::drop_peer_references() noexcept {
-    // The decisions have been sent before. The decisions' versions are no more than the clock that goes with the
-    // `lost_node` message.
+    // The decisions have been sent before. So their versions are no more than the clock in the `lost_node` message.
     for (const node_number n : pin_owners_) {
         if (node_.references.drop_pins(n)) node_.losses.on_pins_dropped(n);
     }
@@ -425,7 +425,7 @@ void distributed_transaction::notify_homes() {
 void distributed_transaction::commit() {
     prepared_ = false;
     unpin();
-    if (parts_.empty()) return drop_peer_references();  // it is already committed, or has only read copies
+    if (parts_.empty()) return drop_peer_references();  // the transaction is already committed, or has only read copies
     install_moved();
     for (const prepare_part& p : parts_) {
         const wire::decide what{name_, true, version_};

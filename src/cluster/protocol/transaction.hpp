@@ -2,26 +2,26 @@
 // two phases.
 //
 // Invariants (docs/cluster-protocol.md proves opacity from them):
-//   TXN1  Every read was current, and not locked for writing, at a moment when its owner's clock said `time()` or more.
+//   TXN1  Every read was current, and not locked for writing, at a moment when its owner's clock was `time()` or more.
 //       For a read of a copy, this node's clock counts instead (object_cache.hpp, OBC1 and OBC2).
 //   TXN2  No read has a version beyond `time()`.
 //   TXN3  Before prepare, and after a failed prepare, no object is locked.
 //   TXN4  After a conflict, TXN1 and TXN2 hold for the first `valid_prefix()` entries, at the new `time()`. If TXN1 and
-//       TXN2 hold for some entries, they hold for every first part of these. So a part of an attempt may be rolled back
-//       alone.
+//       TXN2 hold for some entries, they hold for every prefix of these. So the latest part of an attempt may be rolled
+//       back alone.
 //
-// A *snapshot reader* reads its first object as it is now, and every other one as it was at `time()`, which the first
-// read fixes. A snapshot reader validates nothing, never starts over because of other transactions' commits, and may
-// not write.
+// A *snapshot reader* reads its first object as it is now. This read fixes `time()`, and every other object is read as
+// it was at that time. A snapshot reader validates nothing, never starts over because of other transactions' commits,
+// and may not write.
 //
 // A *reserving* transaction excludes the transactions that it precedes: objects that it opens are reserved for it.
-// Since the reservation may pass to another transaction, all general rules apply to it, too (docs/cluster-protocol.md,
-// "Contention").
+// Since the reservation may pass to another transaction, all general rules apply to a reserving transaction, too
+// (docs/cluster-protocol.md, "Contention").
 //
 // An *irrevocable* transaction is that of an irrevocable block: objects that it opens are reserved for it. So its reads
-// stay current, and its prepare is never refused for long (docs/cluster-protocol.md, "Irrevocable blocks").
+// stay current, and its prepare soon succeeds (docs/cluster-protocol.md, "Irrevocable blocks").
 //
-// A transaction belongs to one thread, which uses it for one attempt after the other.
+// A transaction object belongs to one thread, which uses it for one attempt after the other.
 #pragma once
 
 #include <algorithm>
@@ -41,22 +41,22 @@
 
 namespace tutti::cluster {
 
-/// How often a busy or moving object is asked for before the attempt gives up.
+/// How often a busy or moving object is requested before the attempt gives up.
 inline constexpr unsigned max_lookups = 24;
 
 enum class protocol_status : std::uint8_t {
     good,
     conflict,   ///< another transaction was first: run again
     lost,       ///< a needed node is lost; `lost_node` says which. Nothing has happened
-    too_large,  ///< for a message: the block can never commit. Nothing has happened
+    too_large,  ///< too large for a message: the block can never commit. Nothing has happened
     uncertain,  ///< a node was lost after it was asked to commit. Whether it has committed is unknown here
 };
 
-/// An object in a transaction: its state when it was read (TXN1: `valid_at`), and the state that it will get.
+/// An object in a transaction: its state when it was read (TXN1: `valid_at`), and the state that the commit gives it.
 struct object_entry : wire::object_view {
     object_id id;
-    object_directory::lookup_hint hint;  ///< where this node has found it, if it is here
-    bool in_copy = false;                ///< it was read in a copy on this node, and is valid as long as the copy is
+    object_directory::lookup_hint hint;  ///< where this node has found the object, if it is here
+    bool in_copy = false;                ///< the object was read in a copy on this node, and is as valid as the copy
 
     bool written = false;
     bool will_exist = false;
@@ -66,12 +66,12 @@ struct object_entry : wire::object_view {
     void* entry_data = nullptr;         ///< the caller's data for this entry, whatever its object
 };
 
-/// The body's other reads: local variables.
+/// The reads of a body that are not reads of objects: those of local variables.
 class local_reads {
 public:
     virtual ~local_reads() = default;
-    /// Returns true if the other reads are valid: all were current at one moment when the node's clock said `at` or
-    /// more. Moreover, neither these reads nor later unreported reads were committed when the clock said more than
+    /// Returns true if these reads are valid: all were current at one moment when the node's clock was `at` or more.
+    /// Moreover, neither these values nor those of later unreported reads were committed when the clock was more than
     /// `at`. May raise `at` to achieve this.
     virtual bool validate(std::uint64_t& at) = 0;
 };
@@ -90,14 +90,14 @@ public:
         drop_peer_references();
     }
 
-    /// Begins an attempt at the current clock. Returns false if the local reads are not valid.
-    /// `without_local_reads`: there are none.
+    /// Begins an attempt at the current clock. Returns false if the local reads are not valid. `without_local_reads`:
+    /// there are no local reads.
     [[nodiscard]] bool begin(bool snapshot = false, bool without_local_reads = false);
-    /// Continues a fast-path attempt, as if this one had begun at that attempt's time, alone, and had opened the same
-    /// objects.
+    /// Continues a fast-path attempt, as if this transaction had begun at that attempt's time, alone, and had opened
+    /// the same objects.
     /// REQUIRES: is_clean; the entries' slots are those of the fast-path attempt's objects.
     void take_over(const detail::fast_path_attempt& from) noexcept;
-    /// Returns true if a begin has nothing to clean up, and the next objects may be fast-path objects.
+    /// Returns true if `begin` has nothing to clean up, and the next objects may be fast-path objects.
     [[nodiscard]] bool is_clean() const noexcept { return is_clean_; }
     /// Returns the caller's data of entry number i, whatever its object, or null if there is none.
     [[nodiscard]] void* entry_data_of(std::size_t i) const noexcept {
@@ -109,19 +109,19 @@ public:
     [[nodiscard]] bool has_reservations() const noexcept { return behavior_.reserve_for != nullptr; }
     /// Returns how often this attempt has waited for another transaction to release an object.
     [[nodiscard]] unsigned wait_count() const noexcept { return wait_count_; }
-    /// Returns true if the last prepare was refused because of a transaction that has precedence.
+    /// Returns true if the last prepare failed because of a transaction that has precedence.
     [[nodiscard]] bool was_outranked() const noexcept { return refusal_ == wire::lock_refusal::outranked; }
-    /// Allows all nodes to forget the values at a snapshot reader's time, which they keep until then. Values of objects
-    /// opened later may be too old.
+    /// Ends a snapshot reader's claim to old values: all nodes may now forget the values at the reader's time. Values
+    /// of objects opened later may be too old.
     void end_snapshot() noexcept {
         if (snapshot_entered_) leave_snapshot();
     }
     [[nodiscard]] bool is_snapshot() const noexcept { return snapshot_; }
     /// Makes the transaction irrevocable until the next begin: all open objects, and all that will be opened, are
     /// reserved for that hold. The hold's release must follow. Returns `conflict` if an open object is not current or
-    /// stays locked; the transaction is not irrevocable then. In an irrevocable transaction, open conflicts only if an
-    /// object is busy, and may be called again then. extend_snapshot and prepare conflict only because of other reads
-    /// than objects. REQUIRES: not a snapshot reader; the hold has the irrevocable token.
+    /// stays locked; the transaction is then not irrevocable. In an irrevocable transaction, open conflicts only if an
+    /// object is busy, and may then be called again. extend_snapshot and prepare conflict only because of reads of
+    /// local variables. REQUIRES: not a snapshot reader; the hold has the irrevocable token.
     [[nodiscard]] protocol_status reserve_irrevocably(named_lock_client& hold);
     [[nodiscard]] bool is_irrevocable() const noexcept { return irrevocable_hold_ != nullptr; }
     /// Returns the object's entry if this attempt has opened it, or null. Valid until the next begin.
@@ -144,8 +144,8 @@ public:
     /// Returns the entry for that object.
     [[nodiscard]] object_entry& next_on_fast_path() noexcept { return *pool_[used_]; }
     /// Opens the object with that entry if it is a fast-path object that is shown in `at`. Copies its value, which must
-    /// have that image, to `to`. Returns false if the caller has to use open. REQUIRES: it is not open; fits_fast_path;
-    /// e is next_on_fast_path
+    /// have that image, to `to`. Returns false if the caller has to use open. REQUIRES: the object is not open;
+    /// fits_fast_path; e is next_on_fast_path
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool open_on_fast_path(object_entry& e, const object_id& id, seqlock_object* at,
                                                              const detail::typed_bytes& to) noexcept {
         e.hint.object = at;
@@ -156,12 +156,12 @@ public:
     /// Opens the objects that are not open, in one round trip if they are where they are expected. After a conflict of
     /// open, extend_snapshot or watch, the caller has to call begin, or roll_back_to the valid entries.
     [[nodiscard]] protocol_status open(std::span<const object_id> ids);
-    /// Asks for the objects that are elsewhere and not open, without waiting. The first open of one of them waits, and
-    /// opens all that are found where they are expected. Objects that were asked for earlier, and not waited for, are
-    /// opened first. A transaction that has objects reserved opens them at once.
+    /// Requests the objects that are on other nodes and not open, without waiting. The first open of one of these
+    /// waits, and opens all that are found where they are expected. Objects of an earlier request that are still
+    /// pending are opened first. A transaction that reserves objects opens them at once instead.
     [[nodiscard]] protocol_status prefetch(std::span<const object_id> ids);
-    /// Moves `time()` to `to` or more if every read is still current. Asks only for reads that are not known to have
-    /// been current then. `all_reads`: asks for all reads as of now.
+    /// Moves `time()` to `to` or more if every read is still current. Checks only reads that are not known to have been
+    /// current at that time. `all_reads`: checks all reads as of now.
     [[nodiscard]] protocol_status extend_snapshot(std::uint64_t to, bool all_reads = false);
 
     /// Prepares the caller's sleep until one of the objects changes. Checks that all open objects are current, and has
@@ -170,17 +170,18 @@ public:
 
     /// Returns how many entries, in the order of opening, are current after the last conflict of open, extend_snapshot
     /// or watch. The next entry is stale. If all entries are current, the object to be opened was unavailable. Returns
-    /// nothing if the other reads are not valid, or the snapshot is too old. Then no entry is known to be current.
+    /// nothing if the other reads are not valid, or the snapshot is too old. In these cases no entry is known to be
+    /// current.
     [[nodiscard]] std::optional<std::size_t> valid_prefix() const noexcept { return valid_prefix_; }
     /// Forgets all entries but the first `kept`, which belong to the blocks that are not rolled back.
     void roll_back_to(std::size_t kept) noexcept;
 
-    /// Takes every lock. `decisive`: only this transaction is decided, so one message may both lock and decide. A
-    /// decisive prepare may also wait for transactions that have precedence, since it holds no locks meanwhile.
-    /// After `good`, commit() or abort() must follow. After any other outcome, nothing is held.
+    /// Acquires all locks. `decisive`: no other participant's vote is needed, so one message may both lock and decide.
+    /// A decisive prepare may also wait for transactions that have precedence, since it holds no locks meanwhile. After
+    /// `good`, commit() or abort() must follow. After any other outcome, nothing is held.
     [[nodiscard]] protocol_status prepare(bool decisive);
-    /// Tries an in-place commit, which a decisive prepare does first. Returns false if nothing has happened, and
-    /// another way may succeed.
+    /// Tries an in-place commit, which a decisive prepare does first. Returns false if nothing has happened; another
+    /// kind of commit may then succeed.
     [[nodiscard]] bool prepare_in_place() noexcept;
     void commit();
     void abort();
@@ -194,7 +195,7 @@ public:
     [[nodiscard]] std::span<const std::unique_ptr<object_entry>> entries() const noexcept {
         return {pool_.data(), used_};
     }
-    /// Returns true if the answer to prepare was the decision. Then abort() may not follow.
+    /// Returns true if the answer to prepare was the decision. In that case abort() may not follow.
     [[nodiscard]] bool is_decided() const noexcept { return decided_; }
     [[nodiscard]] node_number lost_node() const noexcept { return lost_; }
     /// Returns the reason of the last outcome that was not good.
@@ -208,20 +209,20 @@ private:
         object_id id;
         node_number at;
         unsigned hops = 0;
-        bool busy = false;        ///< by the latest read
+        bool busy = false;        ///< as of the latest read
         bool guessed = false;     ///< a pointer of this node has named `owner`, and no answer has confirmed it yet
         node_number owner = 0;    ///< the latest owner that was named
         std::uint64_t since = 0;  ///< the version at which that owner got the object
-        object_directory::lookup_hint found{};  ///< by the latest read here
-        bool in_copy = false;                   ///< the latest read used a copy
-        std::uint64_t invalidations = 0;        ///< before its owner was asked (OBC3)
-        std::uint64_t losses = 0;               ///< before another node was asked (DIR13)
+        object_directory::lookup_hint found{};  ///< the hint of the latest read here
+        bool in_copy = false;                   ///< true if the latest read used a copy
+        std::uint64_t invalidations = 0;        ///< their number before its owner was asked (OBC3)
+        std::uint64_t losses = 0;               ///< their number before another node was asked (DIR13)
     };
 
-    /// Returns the ids that are not open, each once, with this node as the first one to ask. O(ids).
+    /// Returns the ids that are not open, each once, with this node as the first node to ask. O(ids).
     [[nodiscard]] std::vector<object_lookup> lookups_of_unopened(std::span<const object_id> ids);
     protocol_status locate(std::vector<object_lookup>& wants);
-    /// Returns which node to ask first for an object that is not here, by this node's directory.
+    /// Returns the node to ask first for an object that is not here, according to this node's directory.
     [[nodiscard]] object_lookup first_lookup(object_lookup w, const wire::object_view& view) const;
     protocol_status open_prefetched();
     void discard_prefetched() {
@@ -237,8 +238,8 @@ private:
     }
     [[nodiscard]] object_entry* find_in_index(const object_id& id) noexcept;
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool take_on_fast_path(object_entry& e, const object_id& id) noexcept {
-        // TXN1: the clock said time() before the read. TXN2: a newer version needs a snapshot extension, or the value
-        //       before it.
+        // TXN1: the clock had the value time() before the read. TXN2: a newer version needs a snapshot extension, or
+        //       the value before that version.
         if (e.version > time_) [[unlikely]]
             return false;
         e.id = id;
@@ -268,13 +269,13 @@ private:
                       std::vector<call>& calls, std::vector<std::size_t>& asked) const;
     protocol_status collect_views(std::span<const call> calls, std::span<const std::size_t> asked,
                                   std::vector<wire::object_view>& views);
-    /// Asks as query_nodes does, and has the objects reserved.
+    /// Queries the nodes as query_nodes does, and has them reserve the objects.
     protocol_status request_reservations(std::span<const object_lookup> objects, wire::reserve what,
                                          named_lock_client& hold, std::vector<wire::object_view>& views);
-    /// Has open objects reserved: all, or, if `before_write`, the ones that are written. A request that is both
-    /// irrevocable and `before_write` is tried for as long as this takes.
+    /// Has open objects reserved: all of them, or only the written ones if `before_write`. A request that is both
+    /// irrevocable and `before_write` is repeated until it succeeds.
     protocol_status reserve_open(named_lock_client& hold, bool irrevocable, bool before_write);
-    /// Returns the hold that objects are reserved for now, or null.
+    /// Returns the hold for which objects are reserved now, or null.
     [[nodiscard]] named_lock_client* hold() const noexcept {
         if (irrevocable_hold_ != nullptr) return injected(fault::open_without_reserving) ? nullptr : irrevocable_hold_;
         return behavior_.reserve_for;
@@ -285,11 +286,11 @@ private:
     [[nodiscard]] wire::reserve reservation_request() const;
     /// Prepares a transaction that is not irrevocable.
     protocol_status lock_with_retries(bool decisive);
-    /// Returns true if a refused prepare may be repeated.
+    /// Returns true if a failed prepare may be repeated.
     [[nodiscard]] bool may_wait(bool decisive) const noexcept;
-    /// Compares an entry with its owner's view. Adds the object to `again` if it has to be asked for again.
+    /// Compares an entry with its owner's view. Adds the object to `again` if it has to be requested again.
     protocol_status compare(const object_lookup& w, const wire::object_view& view, std::vector<object_lookup>& again);
-    /// Takes the locks of one prepare.
+    /// Acquires the locks of one prepare.
     protocol_status lock_all(bool decisive);
     /// Returns true if this node owns all open objects, and they are few enough.
     [[nodiscard]] bool may_commit_locally() const noexcept;
@@ -306,9 +307,10 @@ private:
     [[nodiscard]] bool fits(const std::string& body, std::size_t objects) const noexcept {
         return body.size() <= node_.max_message_bytes && objects <= wire::max_elements;
     }
-    /// Takes the view of an object, in next_entry() or elsewhere. The view may be moved from.
+    /// Processes the view of an object. `view` is in next_entry() or in another place, and its content may be moved
+    /// out.
     protocol_status take_view(const object_lookup& w, wire::object_view& view, std::vector<object_lookup>& again);
-    /// Returns which node to ask next for an object that is not at `w.at`.
+    /// Returns the node to ask next for an object that is not at `w.at`.
     [[nodiscard]] object_lookup next_lookup(object_lookup w, const wire::object_view& view);
     /// Records a conflict that leaves the first `prefix` entries valid.
     protocol_status fail_with(rollback_reason why, std::optional<std::size_t> prefix = std::nullopt) noexcept {
@@ -321,8 +323,8 @@ private:
         why_ = rollback_reason::node_lost;
         return protocol_status::lost;
     }
-    /// Records that an object is in doubt. A former process of this node may have locked it, if there was one. A node
-    /// that names a process that cannot exist is treated as lost itself.
+    /// Records that an object is in doubt. The process that has locked the object may be a former process of this node,
+    /// if there was one. If the answering node names a process that cannot exist, that node itself is treated as lost.
     protocol_status fail_in_doubt(const wire::object_view& view, node_number asked) noexcept {
         const bool there_is = view.owner < node_.nodes && (view.owner != node_.self || node_.is_successor());
         return fail_node_lost(there_is ? view.owner : asked);
@@ -350,7 +352,8 @@ private:
     /// entry is stale.
     template <class Concerns, class Here>
     protocol_status query_owners(wire::message_type what, Concerns&& concerns, Here&& here, std::size_t& current);
-    /// Returns true if a value that was read in a copy of this node is still there. If not, only the owner knows.
+    /// Returns true if a value that was read in a copy of this node is still in that copy. If not, only the owner knows
+    /// whether the value is current.
     [[nodiscard]] bool is_valid_in_copy(object_entry& e);
     /// Drops this node's copy of an object that is about to be written.
     void drop_copy(const object_entry& e);
@@ -371,15 +374,15 @@ private:
     std::uint64_t time_ = 0;
     bool snapshot_ = false;
     bool opens_on_fast_path_ = false;
-    std::size_t fast_path_limit_ = 0;  ///< how many first entries may be used for fast-path objects
+    std::size_t fast_path_limit_ = 0;  ///< this many entries, from the first on, may be used for fast-path objects
     bool is_clean_ = false;
     named_lock_client* irrevocable_hold_ = nullptr;
     contention_behavior behavior_;
     unsigned wait_count_ = 0;
     node_number refused_by_ = 0;
-    wire::lock_refusal refusal_{};  ///< the most severe of the last prepare
+    wire::lock_refusal refusal_{};  ///< the most severe refusal of the last prepare
     std::optional<std::size_t> valid_prefix_;
-    std::optional<std::uint64_t> snapshot_entered_;  ///< the time to pass to snapshot_tracker::leave
+    std::optional<std::uint64_t> snapshot_entered_;  ///< the time that snapshot_tracker::leave requires
     std::uint64_t version_ = 0;
     node_number lost_ = 0;
     rollback_reason why_ = rollback_reason::other;

@@ -1,4 +1,4 @@
-// The prepare, and the reservations that irrevocable and reserving transactions request from the owners.
+// Prepares a transaction, and requests the reservations of irrevocable and reserving transactions from the owners.
 #include <algorithm>
 
 #include "cluster/protocol/named_lock_client.hpp"
@@ -72,7 +72,7 @@ protocol_status distributed_transaction::reserve_irrevocably(named_lock_client& 
 
 bool distributed_transaction::may_wait(bool decisive) const noexcept {
     if (refusal_ == wire::lock_refusal::outranked) return behavior_.waits && decisive;
-    // Other nodes have copies of a written object. They are dropping these copies now.
+    // Other nodes have copies of a written object, and are dropping these copies now.
     if (refusal_ == wire::lock_refusal::shared) return decisive || has_reservations();
     return refusal_ == wire::lock_refusal::locked && has_reservations();
 }
@@ -82,14 +82,14 @@ protocol_status distributed_transaction::lock_with_retries(bool decisive) {
     for (unsigned attempt = 0; o == protocol_status::conflict && attempt != max_lookups && may_wait(decisive);
          ++attempt) {
         if (attempt == 0) ++wait_count_;
-        // The object is locked by running commits that have read it. If this transaction has precedence, no further
-        // commit locks the object.
+        // If the object is locked, running commits have read it. A reservation with precedence prevents further commits
+        // from locking the object.
         if (refusal_ != wire::lock_refusal::locked) {
             network_.pause(attempt);
         } else if (o = reserve_open(*behavior_.reserve_for, false, true); o != protocol_status::good) {
             return o;
         }
-        ++name_.sequence;  // the refused prepare is over
+        ++name_.sequence;  // the failed prepare is over
         o = lock_all(decisive);
     }
     return o;
@@ -99,11 +99,11 @@ protocol_status distributed_transaction::prepare(bool decisive) {
     discard_prefetched();
     if (!is_irrevocable()) return lock_with_retries(decisive);
     if (const protocol_status o = lock_all(decisive); o != protocol_status::conflict) return o;
-    // Commits that have read a written object hold their locks until they are decided. No further commit locks the
-    // object.
+    // Commits that have read a written object hold their locks until they are decided. The reservation waits for these
+    // commits, and prevents further ones from locking the object.
     if (const protocol_status o = reserve_open(*irrevocable_hold_, true, true); o != protocol_status::good)
         return o == protocol_status::conflict ? fail_node_lost(refused_by_) : o;
-    ++name_.sequence;  // the refused prepare is over
+    ++name_.sequence;  // the failed prepare is over
     if (const protocol_status o = lock_all(decisive); o != protocol_status::conflict) return o;
     // An owner that breaks a reservation is treated as lost.
     return fail_node_lost(refused_by_);

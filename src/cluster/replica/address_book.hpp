@@ -4,14 +4,14 @@
 // has precedence over the log. The book begins with the addresses of the log, and changes in two ways:
 //
 //   ADB1  Each member sends its address when it calls another one (its hello). So a group learns the new address of a
-//         member when that member calls.
-//   ADB2  If all members have moved, none can call another. Then an operator changes the files while no member runs
-//         (`tutti member readdress`).
+//         member when that member connects.
+//   ADB2  If all members have new addresses, no member can call another one. Then an operator changes the files while
+//         no member runs (`tutti member readdress`).
 //
-// A member without an entry for another one uses the address of the log. Any address leads to some member, or to none.
-// The caller asks for an id (transport.hpp), so a wrong address costs time, but is always safe.
+// A member whose book lacks another member uses the address of the log. A wrong address costs time, but is always safe,
+// because the caller names the id of the member that it wants (transport.hpp).
 //
-// Not thread-safe: it belongs to the loop's thread.
+// Not thread-safe: the book belongs to the loop's thread.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ public:
     void move(std::span<const std::pair<std::string, std::string>> all);
 
     [[nodiscard]] const std::map<std::uint64_t, std::string>& all() const noexcept { return all_; }
-    /// Writes the file. It is on the disk when this returns. Throws backend::engine_error.
+    /// Writes the file. The file is on the disk when this function returns. Throws backend::engine_error.
     void write() const;
 
 private:

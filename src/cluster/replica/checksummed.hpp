@@ -20,7 +20,7 @@ inline constexpr std::uint64_t empty_checksum = 0xcbf29ce484222325ULL;
 
 inline constexpr std::size_t checksum_bytes = 8;
 
-/// Begins bytes that `finish_checksummed` ends. `name` identifies the kind of content, and `format` its version.
+/// Begins a text that `finish_checksummed` completes. `name` identifies the kind of content, and `format` its version.
 [[nodiscard]] inline std::string begin_checksummed(std::string_view name, std::uint8_t format) {
     std::string all{name};
     wire::writer{all}(format);
@@ -31,7 +31,7 @@ inline void finish_checksummed(std::string& all) { wire::writer{all}(checksum(al
 
 enum class checksum_result : std::uint8_t { valid, other_content, unsupported_format, damaged };
 
-/// Checks bytes. If the bytes are sound, sets `content` to the part between, and `format` to their format.
+/// Checks bytes. If the bytes are sound, sets `content` to the part between header and checksum, and sets `format`.
 [[nodiscard]] inline checksum_result read_checksummed(std::string_view bytes, std::string_view name,
                                                       std::uint8_t oldest_format, std::uint8_t newest_format,
                                                       std::string_view& content, std::uint8_t& format) noexcept {

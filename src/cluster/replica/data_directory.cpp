@@ -20,7 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* first_line = "tutti member 2";
-constexpr const char* first_line_before = "tutti member 1";  // without a checksum; the folder has no durable_record
+constexpr const char* first_line_before = "tutti member 1";  // a file without a checksum, of a folder without a
+                                                             // durable_record
 
 [[noreturn]] void refuse(const std::string& what, int error) {
     throw backend::engine_error{what + ": " + std::generic_category().message(error)};
@@ -128,7 +129,7 @@ void replace_file(const std::string& name, const std::string& text) {
 
 std::uint64_t random_number() {
     std::uint64_t drawn = 0;
-    // 63 bits, because some programs print numbers with a sign.
+    // An id has 63 bits, because some programs print numbers with a sign.
     while (drawn == 0) {
         if (::getrandom(&drawn, sizeof drawn, 0) != sizeof drawn) continue;
         drawn >>= 1;

@@ -14,10 +14,10 @@ namespace tutti::cluster::replica {
 struct identity {
     std::uint64_t id = 0;
     std::uint64_t group = 0;
-    std::string address;             ///< by which others reach it
-    bool is_founding = false;        ///< of the first member: its log is being made, and is still empty
-    std::string listen{};            ///< where it listens, if that differs from `address`
-    bool has_durable_record = true;  ///< its folder has a durable_record; one of an earlier release has none
+    std::string address;             ///< the address by which others reach the member
+    bool is_founding = false;        ///< true for the first member while its log is being made, and is still empty
+    std::string listen{};            ///< where the member listens, if this differs from `address`
+    bool has_durable_record = true;  ///< false for folders of an earlier release
 };
 
 class data_directory {
@@ -34,7 +34,7 @@ public:
 
     /// Returns true if a member lives here already. Throws backend::engine_error for a file that no member has written.
     [[nodiscard]] bool read_identity(identity& who) const;
-    /// Writes the identity. It is on the disk when this returns. Throws backend::engine_error.
+    /// Writes the identity. The file is on the disk when this function returns. Throws backend::engine_error.
     void write_identity(const identity& who) const;
     /// Returns the folder where C-Raft keeps log and snapshots. Makes it if needed.
     [[nodiscard]] std::string log_folder() const;
@@ -47,7 +47,7 @@ private:
     int lock_ = -1;
 };
 
-/// Replaces a file as a whole. It is on the disk when this returns. Throws backend::engine_error.
+/// Replaces a file as a whole. The new file is on the disk when this function returns. Throws backend::engine_error.
 void replace_file(const std::string& name, const std::string& text);
 /// Draws a unique number other than 0.
 [[nodiscard]] std::uint64_t random_number();

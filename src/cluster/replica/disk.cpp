@@ -46,7 +46,7 @@ std::vector<std::uint64_t> digests_of(raft_index first, const raft_entry* entrie
     return all;
 }
 
-/// By the last configuration among them; 0: there is none.
+/// Returns the number of voters in the last configuration among the entries, or 0 if there is no configuration.
 unsigned voters_in(const raft_entry* entries, std::size_t n) {
     for (std::size_t i = n; i > 0; --i) {
         const raft_entry& e = entries[i - 1];
@@ -68,7 +68,8 @@ disk::disk(uv_loop_t& loop, std::string folder, const std::string& promised, raf
     if (const int bad = raft_uv_init(&io_, &loop, folder_.c_str(), through); bad != 0)
         throw backend::engine_error{"the folder " + folder_ + " cannot be used: " + raft_strerror(bad)};
     raft_uv_set_connect_retry_delay(&io_, 100);
-    // Otherwise C-Raft would put aside what it cannot read, and continue with less than this member has acknowledged.
+    // Auto-recovery is off, because C-Raft would put aside what it cannot read, and continue with less than this member
+    // has acknowledged.
     raft_uv_set_auto_recovery(&io_, false);
     // Snapshots are not compressed, so a start can check the state machine's own checksum before C-Raft reads them.
     raft_uv_set_snapshot_compression(&io_, false);
@@ -173,7 +174,7 @@ void disk::record_append(const appending& w) {
 }
 
 bool disk::record_truncation(raft_index index) {
-    // A pending write may end after this, and must not be recorded then.
+    // A pending write of removed entries may end after this function, and must not be recorded then.
     for (appending* const w : pending_appends_) {
         const raft_index stays = index > w->first ? index - w->first : 0;
         if (stays < w->digests.size()) w->digests.resize(stays);

@@ -14,17 +14,17 @@ namespace tutti::cluster::replica {
 
 class disk {
 public:
-    /// Opens the folder. Calls `failed` once, with a line for the operator, when a write fails. Nothing that C-Raft
-    /// does afterwards counts. `promised` is the file of the folder's durable_record. Throws backend::engine_error.
+    /// Opens the folder. Calls `failed` once, with a line for the operator, when a write fails. C-Raft's later actions
+    /// do not count. `promised` is the file of the folder's durable_record. Throws backend::engine_error.
     disk(uv_loop_t& loop, std::string folder, const std::string& promised, raft_uv_transport* through,
          std::function<void(std::string)> failed);
-    /// REQUIRES: C-Raft has closed it, or never started.
+    /// REQUIRES: C-Raft has closed this object, or has never started.
     ~disk() { raft_uv_close(&io_); }
     disk(const disk&) = delete;
     disk& operator=(const disk&) = delete;
 
     [[nodiscard]] raft_io& io() noexcept { return io_; }
-    /// Notes that this member has its lost entries again (durable_record.hpp).
+    /// Records that this member has its lost entries again (durable_record.hpp).
     void clear_lost() noexcept { durable_record_.clear_lost(); }
 
 private:
@@ -34,9 +34,9 @@ private:
     struct appending;
     struct saving;
     static disk& of(raft_io* io) noexcept { return *static_cast<watched_io*>(io)->of; }
-    /// Returns `status`. Reports it if it is a failure.
+    /// Returns `status`. Reports the status if it is a failure.
     int check(const char* what, int status);
-    /// Has C-Raft write term and vote by `write`. Records the change before and after that (DUR2 of
+    /// Has C-Raft write term and vote by `write`. Records the change before and after that write (DUR2 of
     /// durable_record.hpp).
     template <class F>
     int change(const char* what, raft_term term, raft_id vote, const F& write);
@@ -52,10 +52,10 @@ private:
     std::function<void(std::string)> failed_;
     delayed_disk_writes delay_;
     watched_io io_{};
-    raft_io original_io_{};  // the functions that are behind the watched ones
+    raft_io original_io_{};  // libuv's functions, which this class wraps
     uv_loop_t& loop_;
     durable_record durable_record_;
-    raft_index next_ = 1;                      // of the entry that is appended next
+    raft_index next_ = 1;                      // the index of the entry that is appended next
     std::vector<appending*> pending_appends_;  // in their order
     std::uint64_t synced_ms_ = 0;
 };

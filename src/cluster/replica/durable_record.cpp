@@ -151,7 +151,7 @@ bool durable_record::write() noexcept {
 }
 
 bool durable_record::write_digests(std::uint64_t first, std::span<const std::uint64_t> digests) noexcept {
-    // Writes in pieces, and splits where the ring starts again, so that nothing has to be allocated.
+    // Writes in pieces of fixed size, so that nothing has to be allocated. Splits at the end of the ring.
     constexpr std::size_t some = 64;
     digest piece[some];
     for (std::size_t done = 0; done < digests.size();) {
@@ -183,15 +183,15 @@ void durable_record::advance_to(std::uint64_t last) noexcept {
 
 bool durable_record::truncate_to(std::uint64_t last) noexcept {
     if (last >= promises_.last) return true;
-    // Digests of removed entries must not survive: a crash of the machine could bring a removed entry back beside its
-    // successor.
+    // Digests of removed entries must not survive: a crash of the machine could bring back a removed entry in addition
+    // to its successor.
     const digest none{};
     const std::uint64_t gone = std::min(promises_.last - last, ring_size);
     for (std::uint64_t i = 0; i < gone; ++i) {
         if (!write_all(file_, &none, sizeof none, ring_at + place_of(promises_.last - i))) return false;
     }
     promises_.last = last;
-    // Writes both slots, because the remaining one must not say more.
+    // Writes both slots, because the other slot must not keep a higher `last`.
     return write_both() && ::fdatasync(file_) == 0;
 }
 
@@ -208,7 +208,7 @@ bool durable_record::begin_change(std::uint64_t term, std::uint64_t vote) noexce
 
 void durable_record::end_change() noexcept {
     promises_.changing = false;
-    // Writes both slots: if one is damaged later, the other has the vote.
+    // Writes both slots, so that the vote survives later damage of one slot.
     static_cast<void>(write_both());
 }
 

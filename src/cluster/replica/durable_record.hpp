@@ -1,19 +1,19 @@
-// The promises of a member, in a file of its folder beside C-Raft's files. They are the last entry on the disk, a
-// digest of each entry, the member's term and its vote. C-Raft's files do not show these. C-Raft's segments do not say
-// which entries they hold, and C-Raft's metadata has no checksum. C-Raft also takes a damaged end of a segment for a
-// write that a crash cut short.
+// The promises of a member, in a file of its folder in addition to C-Raft's files. The promises are the last entry on
+// the disk, a digest of each entry, the member's term and its vote. C-Raft's files do not contain them reliably:
+// segments do not state which entries they contain, and the metadata has no checksum. C-Raft also takes a damaged end
+// of a segment for a write that a crash cut short.
 //
-//   DUR1  An entry is noted after its write is on the disk, and before the group hears of it. So a log that ends before
-//         `last` has lost entries. A replacement of a part of the log lowers `last` first.
-//   DUR2  Term and vote are noted before C-Raft writes them, together with the former values. While `changing` is set,
-//         C-Raft's files may have either. No promise is made in that time.
-//   DUR3  Two slots are written in turn, so a write that a crash cuts short leaves the other slot. Each slot has a
-//         checksum.
+//   DUR1  An entry is recorded after its write is on the disk, and before the group learns of the write. So a log that
+//         ends before `last` has lost entries. A replacement of a part of the log lowers `last` first.
+//   DUR2  Term and vote are recorded before C-Raft writes them, together with the former values. While `changing` is
+//         set, C-Raft's files may have the new or the former values, and the member makes no promise.
+//   DUR3  Two slots are written in turn, so a write that a crash cuts short leaves the other slot intact. Each slot has
+//         a checksum.
 //   DUR4  The file is synced once a second, and also for DUR2 and when `last` is lowered. After a crash of the process,
-//         it is exact. After a crash of the machine, it may know less than was durable, but never more.
+//         the file is exact. After a crash of the machine, it may contain less than was durable, but never more.
 //
 // After the slots, there is a ring of digests, one for each of the latest entries. A digest covers the entry's index,
-// term and bytes. So an entry that was moved or repeated has another digest.
+// term and bytes. So an entry that was moved or repeated does not match its digest.
 //
 // Not thread-safe.
 #pragma once
@@ -52,39 +52,40 @@ struct durable_contents {
     durable_promises promises;
     std::string ring;  ///< the ring up to the file's end
 
-    /// Returns the entry's digest, or nothing if the ring does not have it any more.
+    /// Returns the entry's digest, or nothing if the ring does not have the digest any more.
     [[nodiscard]] std::optional<std::uint64_t> digest_of(std::uint64_t index) const noexcept;
 };
 
-/// Reads the file. Returns nothing if there is no such file. Throws backend::engine_error if it cannot be read, or both
-/// slots are damaged.
+/// Reads the file. Returns nothing if there is no such file. Throws backend::engine_error if the file cannot be read,
+/// or both slots are damaged.
 [[nodiscard]] std::optional<durable_contents> read_durable(const std::string& file);
 
 class durable_record {
 public:
     /// Opens a file that `read_durable` can read. Throws backend::engine_error.
     explicit durable_record(const std::string& file);
-    /// Creates or replaces the file. It is on the disk when this returns. Throws backend::engine_error.
+    /// Creates or replaces the file. The file is on the disk when this function returns. Throws backend::engine_error.
     static void begin(const std::string& file, const durable_promises& with);
     ~durable_record();
     durable_record(const durable_record&) = delete;
     durable_record& operator=(const durable_record&) = delete;
 
     [[nodiscard]] const durable_promises& promises() const noexcept { return promises_; }
-    /// Notes that the entries from `first` on are on the disk. Ignores errors, because an outdated number only finds
-    /// less damage. `voters` is from a configuration among the entries; 0: there is none.
+    /// Records that the entries from `first` on are on the disk. Ignores errors, because with an outdated record a
+    /// start only finds less damage. `voters` is from a configuration among the entries, or 0 if there is no
+    /// configuration.
     void append(std::uint64_t first, std::span<const std::uint64_t> digests, unsigned voters) noexcept;
-    /// Notes that a snapshot on the disk has all entries up to `last`.
+    /// Records that a snapshot on the disk has all entries up to `last`.
     void advance_to(std::uint64_t last) noexcept;
-    /// Notes that entries after `last` are about to be removed. Returns false if the file cannot be written.
+    /// Records that entries after `last` are about to be removed. Returns false if the file cannot be written.
     [[nodiscard]] bool truncate_to(std::uint64_t last) noexcept;
-    /// Notes a change of term and vote, before C-Raft writes it (DUR2). Call end_change after C-Raft has written it.
-    /// Returns false if the file cannot be written.
+    /// Records a change of term and vote, before C-Raft writes the change (DUR2). Call end_change after C-Raft has
+    /// written it. Returns false if the file cannot be written.
     [[nodiscard]] bool begin_change(std::uint64_t term, std::uint64_t vote) noexcept;
     void end_change() noexcept;
-    /// Notes that this member has its lost entries again.
+    /// Records that this member has its lost entries again.
     void clear_lost() noexcept;
-    /// Sets the record to what a start has found.
+    /// Sets the record to the state that a start has found.
     void reset(std::uint64_t term, std::uint64_t vote, std::uint64_t first, std::span<const std::uint64_t> digests,
                std::uint64_t last, unsigned voters) noexcept;
     /// Returns the file's descriptor. Another thread may sync it.

@@ -72,8 +72,8 @@ void log_entry_builder::add_forget(std::span<const key> keys) {
 }
 
 std::string log_entry_builder::finish() {
-    // libuv's raft_io assumes that entries consist of whole words. Of any other entry, raft_io stores only a part,
-    // whose checksum then reports damage.
+    // libuv's raft_io assumes that entries consist of whole words. raft_io stores other entries only in part, which the
+    // checksum then reports as damage.
     while ((all_.size() + checksum_bytes) % sizeof(std::uint64_t) != 0) wire::writer{all_}(operation_kind::filler);
     finish_checksummed(all_);
     operations_ = 0;

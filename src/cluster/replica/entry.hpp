@@ -11,8 +11,8 @@
 //   then zeros, until the whole is a multiple of 8 bytes, and the checksum of all that (8)
 //
 // A text is preceded by its length in 4 bytes. Version 1 had no prepare and no finish, version 2 had no import, and
-// version 3 had no `absence`. Entries of these versions can be read, and drop no erased records (state_machine.hpp,
-// RSM3).
+// version 3 had no `absence`. Entries of these versions can still be read, and do not drop erased records
+// (state_machine.hpp, RSM3).
 #pragma once
 
 #include <cstddef>
@@ -52,7 +52,7 @@ private:
     std::size_t operations_ = 0;
 };
 
-/// The read content: views of the entry's bytes.
+/// The content of an entry that was read: views of the entry's bytes.
 struct check_view {
     std::string_view of;
     version at = 0;
@@ -98,7 +98,7 @@ struct operation {
 /// Reads all operations. Returns false, sets `why` and reads nothing if the bytes were not made by
 /// log_entry_builder::finish.
 [[nodiscard]] bool read_log_entry(std::string_view bytes, std::vector<operation>& all, std::string& why);
-/// REQUIRES: `read_log_entry` has read it.
+/// REQUIRES: `read_log_entry` has read the entry.
 [[nodiscard]] std::uint8_t format_of(std::string_view entry) noexcept;
 
 }  // namespace tutti::cluster::replica

@@ -8,7 +8,7 @@
 namespace tutti::cluster::replica {
 namespace {
 
-/// Pieces in progress to one member, at most: enough for a disk that takes its time.
+/// The largest number of pieces in progress to one member. It is enough for a slow disk.
 constexpr std::size_t pieces_in_window = 4;
 
 // Values of raft_progress::state, which the headers do not name.
@@ -16,7 +16,7 @@ constexpr unsigned short probe = 0, pipeline = 1;
 
 }  // namespace
 
-/// A message that waits for the network, in the place of C-Raft's request.
+/// A message that waits for the network, and replaces C-Raft's request.
 struct entry_sender::outgoing {
     raft_io_send mine{};
     raft_io_send* asked = nullptr;
@@ -92,7 +92,7 @@ int entry_sender::send(raft_io* io, raft_io_send* request, const raft_message& m
         gone->done(gone->asked, status);
     });
     if (failed != 0) return failed;
-    const std::uint64_t number = w.release()->number;  // it is called back
+    const std::uint64_t number = w.release()->number;  // the network calls the callback, which frees the message
     if (l.entries != 0) sent.push_back({first, first + l.entries - 1, l.bytes, number, now, false});
     // C-Raft moves next_index behind all entries unless the state has changed.
     if (l.entries < all.n_entries && progress->state == pipeline) {

@@ -126,7 +126,7 @@ private:
         bool sound = true;
         for (const char* const name : {"metadata1", "metadata2"}) {
             const std::optional<std::string> bytes = read_whole(path(name));
-            if (!bytes || bytes->size() < size) continue;  // C-Raft was about to write it
+            if (!bytes || bytes->size() < size) continue;  // C-Raft had not finished writing it
             if (bytes->size() > size) {
                 sound = false;
                 found_.damage.push_back(path(name) + " is damaged at byte " + number(size) + ": it has " +
@@ -160,7 +160,7 @@ private:
         found_.metadata_is_sound = sound;
     }
 
-    /// Finds the snapshot that C-Raft takes: the newest one whose two files exist and are not empty.
+    /// Finds the snapshot that C-Raft loads: the newest one whose two files exist and are not empty.
     void read_snapshot(const listing& files) {
         for (auto s = files.snapshots.rbegin(); s != files.snapshots.rend(); ++s) {
             const std::optional<std::string> meta = read_whole(path(s->name + ".meta"));
@@ -206,7 +206,7 @@ private:
         return " is damaged: its checksum does not match";
     }
 
-    /// Reads the entries that C-Raft would load, with the indices that it would give them.
+    /// Reads the entries that C-Raft would load, and numbers them as C-Raft would.
     void read_log(const listing& files) {
         std::vector<closed_name> closed = files.closed;
         const std::uint64_t after = found_.snapshot_index;
@@ -226,8 +226,8 @@ private:
         if (closed.back().last < after && !open_follow) return {};
         std::size_t begin = closed.size() - 1;
         while (begin > 0 && closed[begin - 1].last + 1 == closed[begin].first) --begin;
-        // A segment whose entries the snapshot has is not needed. Entries that are missing after the snapshot are found
-        // by its index.
+        // A segment whose entries the snapshot has is not needed. If entries are missing right after the snapshot, the
+        // snapshot's index shows this.
         closed.erase(closed.begin(), closed.begin() + static_cast<std::ptrdiff_t>(begin));
         return closed;
     }
@@ -241,7 +241,8 @@ private:
         const std::string bytes = *read_whole(path(c.name));
         const std::uint64_t from = next_;
         const segment s = read(c.name, bytes);
-        // The name is not part of the content: C-Raft had the entries up to `last` there when it named the file.
+        // The name counts even if the content is damaged, because C-Raft had written the entries up to `last` when it
+        // named the file.
         found_.max_acknowledged = std::max(found_.max_acknowledged, c.last);
         if (broken_) {
             passed_over(bytes, s);
@@ -249,7 +250,7 @@ private:
             return;
         }
         if (moved_at_.empty() && (s.entries != c.last - c.first + 1 || s.end != bytes.size())) {
-            if (next_ > c.last + 1) go_back(from);  // it has extra entries, and it is unknown which
+            if (next_ > c.last + 1) go_back(from);  // the segment has extra entries, and it is unknown which
             if (s.end == 0) unreadable_ = 0;
             damage(path(c.name) + " is damaged at byte " + number(s.end) + ": entry " + number(next_) +
                        " of the log cannot be read",
@@ -265,7 +266,7 @@ private:
         const segment s = read(o.name, bytes);
         if (s.is_blank) return;
         if (!broken_ && !torn_at_.empty() && s.entries + s.later != 0) {
-            // The apparent torn end is followed by entries.
+            // Entries follow the apparent torn end, so it is damage.
             go_back(from);
             damage(torn_at_ + ": entry " + number(next_) + " of the log cannot be read");
             found_.torn.clear();
@@ -284,7 +285,7 @@ private:
         keep(o.name, bytes, s, from);
     }
 
-    /// Counts the intact entries, and compares them with the digests that were written for them.
+    /// Counts the intact entries, and compares each one with the digest that was written for it.
     segment read(const std::string& name, const std::string& bytes) {
         const bool counts = !broken_;
         std::size_t batch = 0;
@@ -311,8 +312,8 @@ private:
             };
             if (written && *written != digest)
                 return refuse("differs from the entry that was written there", batch_first, batch);
-            // After the known entries, an entry may equal an earlier one whose program asked again. If two consecutive
-            // entries equal two consecutive earlier ones, a piece of the log is repeated.
+            // An entry without a digest may equal an earlier one, because its program has repeated a request. But if
+            // two consecutive entries equal two consecutive earlier ones, a piece of the log is repeated.
             if (before != 0 && like == before + 1)
                 return refuse("and the one before it are repeated", run_first, run_at);
             before = like;
@@ -358,7 +359,7 @@ private:
         count_unknown_entries(content, 0);
     }
 
-    /// Adds unknown entries. `from` is the offset of the first batch that is not kept.
+    /// Counts unknown entries. `from` is the offset of the first batch that is not kept.
     void count_unknown_entries(const std::string& content, std::size_t from) {
         const auto add = [&](const logged_entry& e) {
             if (e.batch_at >= from) unknown_->add(e);
@@ -380,7 +381,7 @@ private:
         const std::uint64_t has = std::max(found_.last, found_.snapshot_index);
         const std::string on_disk = "; the disk had the entries up to " + number(known);
         if (broken_) {
-            // FLD4. Segments in their place are counted without the ring, so UNK3 leaves none of them out.
+            // FLD4: segments in their place are counted without the ring, so UNK3 omits none of them.
             const std::uint64_t behind = std::max(known, found_.last + unreadable_) + unknown_->count();
             found_.max_acknowledged = std::max({found_.max_acknowledged, reach_, behind});
             found_.damage.push_back(damaged_line_ + "; " + number(follow_) + " whole entries follow" +
@@ -402,8 +403,8 @@ private:
     bool broken_ = false;
     std::uint64_t follow_ = 0;      // intact entries after the damage
     std::uint64_t reach_ = 0;       // lower bound of the last entry in segments in their place
-    std::uint64_t unreadable_ = 1;  // lower bound of the entries between those; 0: the segment's own beginning is
-                                    // damaged
+    std::uint64_t unreadable_ = 1;  // lower bound of the unreadable entries in between; 0: the segment's own beginning
+                                    // is damaged
     std::optional<unknown_entries> unknown_;
     std::string damaged_line_;
     std::string torn_at_;

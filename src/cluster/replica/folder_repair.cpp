@@ -1,6 +1,6 @@
-// Replaces a damaged log by one of all intact entries. The member has then acknowledged more than it has. So a member
-// that is not the only voter does not vote until it has all entries up to `max_acknowledged` again (FLD4 of folder.hpp,
-// RFT5 of raft_node.hpp).
+// Replaces a damaged log by a log of all intact entries. The member may have acknowledged entries that are lost now.
+// So, unless it is the only voter, it does not vote until it has all entries up to `max_acknowledged` again (FLD4 of
+// folder.hpp, RFT5 of raft_node.hpp).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -73,14 +73,15 @@ void write_log(const std::string& to, const std::string& from, const folder_cont
     sync_folder_of(to + "/metadata1");
 }
 
-/// Returns why a member cannot continue with the intact part, or an empty text if it can.
+/// Returns the reason why a member cannot continue with the intact part of its data. Returns an empty text if it can.
 std::string hopeless(const folder_contents& found, const durable_promises& p) {
     if (found.snapshot_is_damaged) return "its snapshot cannot be read";
     if (found.first > found.snapshot_index + 1 && found.last >= found.first)
         return "entries behind its snapshot are missing";
     if (!found.metadata_is_sound && !found.known) return "its term and vote are lost";
     if (found.last < found.first && found.snapshot.empty()) return "no entry of its log can be read";
-    // A member that is the only voter in its own log would lead at once, although others have continued without it.
+    // A member whose log names only itself as a voter becomes leader at once, although other members may have continued
+    // without it.
     if (p.voters != 1 && found.voters <= 1) return "the remaining data does not name the other members";
     return {};
 }
@@ -115,7 +116,7 @@ folder_repair repair_folder(const std::string& folder, bool promised) {
     p.changing = false;
     const std::string made = names.log() + "-repaired";
     write_log(made, names.log(), found, p);
-    // If this is interrupted, a start finds no log, or less than before, and refuses that.
+    // If a crash interrupts these steps, the next start finds no log, or fewer entries than before, and fails.
     if (fs::exists(names.log())) rename_to(names.log(), done.kept_as);
     rename_to(made, names.log());
     sync_folder_of(names.log());

@@ -13,7 +13,7 @@ namespace tutti::cluster::replica {
 struct identified_connection {
     uv_tcp_t* socket = nullptr;              ///< its owner closes it, and then calls raft_free for it
     std::unique_ptr<wire::tls_session> tls;  ///< null: in the clear
-    std::string input;                       ///< plain bytes that have come already
+    std::string input;                       ///< plain bytes that have arrived already
     bool has_member_rights = true;           ///< may do what a member may: its certificate says so, or there are no
                                              ///< certificates
 };

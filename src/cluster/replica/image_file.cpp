@@ -13,7 +13,8 @@
 
 namespace tutti::cluster::replica {
 
-/// One image. While a thread of the pool works on it, that thread holds it, and no other thread uses it.
+/// One image. While a thread of the pool works on an image, that thread shares its ownership, and no other thread uses
+/// the image.
 struct image_file::impl {
     ~impl() {
         if (mapped != MAP_FAILED) ::munmap(mapped, bytes);
@@ -37,7 +38,7 @@ struct image_file::impl {
         }
         return 0;
     }
-    /// Starts to write the latest piece to the disk, and waits for the piece before.
+    /// Starts to write the latest piece to the disk, and waits until the disk has the previous piece.
     int pace() {
         if (bytes - begun < max_unwritten_bytes / 2) return 0;
         const auto range = [this](std::size_t from, std::size_t to, unsigned how) {
@@ -89,7 +90,7 @@ void image_file::put(std::string piece, bool last, stored done) {
         &loop_, &w->request, [](uv_work_t* r) { static_cast<putting*>(r->data)->work(); },
         [](uv_work_t* r, int status) {
             const std::unique_ptr<putting> over{static_cast<putting*>(r->data)};
-            if (over->to->dropped) return;  // the store itself may be destroyed
+            if (over->to->dropped) return;  // the store may have been destroyed meanwhile
             if (status != 0) return over->done(RAFT_CANCELED);
             if (over->error != 0) over->of->error_ = std::generic_category().message(over->error);
             over->done(over->error == 0 ? 0 : over->error == ENOSPC ? RAFT_NOSPACE : RAFT_IOERR);
@@ -105,7 +106,7 @@ raft_buffer image_file::complete_image() {
     return {b.mapped, b.bytes};
 }
 
-/// Drops the image. Freeing a large file takes long, so a thread of the pool does this, and not the loop.
+/// Drops the image. Freeing a large file takes long, so a thread of the pool frees it, and not the loop's thread.
 void image_file::drop() noexcept {
     struct dropping {
         uv_work_t request{};

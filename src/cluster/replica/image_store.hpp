@@ -1,7 +1,7 @@
-// The place for the image of a member's records while it is made (RSM8 of state_machine.hpp), until C-Raft has it as a
-// snapshot.
+// The place where a member collects an image of its records (RSM8 of state_machine.hpp), until C-Raft has stored the
+// image as a snapshot.
 //
-// Not thread-safe: it belongs to the thread of the raft_io's loop.
+// Not thread-safe: an image_store belongs to the thread of the raft_io's loop.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ public:
     image_store& operator=(const image_store&) = delete;
 
     using stored = std::function<void(int status)>;
-    /// Stores the next piece. The first piece after `drop` begins a new image. After the last piece, it writes the
-    /// checksum of all (checksummed.hpp). `done` gets 0 or RAFT_…. `done` may be called before this returns, and is
-    /// never called after `drop`. REQUIRES: `done` of the piece before was called.
+    /// Stores the next piece. The first piece after `drop` begins a new image. After the last piece, the store adds the
+    /// checksum of all pieces (checksummed.hpp). `done` gets 0 or RAFT_…. `done` may be called before this returns, and
+    /// is never called after `drop`. REQUIRES: `done` of the previous piece was called.
     virtual void put(std::string piece, bool last, stored done) = 0;
     /// Returns the image for C-Raft, which stays unchanged until `drop`.
     /// REQUIRES: the last piece is stored.

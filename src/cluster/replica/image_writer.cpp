@@ -18,7 +18,7 @@ void image_writer::write(std::function<void(int status)> callback) {
     continue_writing();
 }
 
-/// Writes one piece after the other. A store that answers at once does not make the stack grow.
+/// Writes the pieces in a loop, not by recursion: the stack does not grow if the store calls `done` at once.
 void image_writer::continue_writing() {
     if (std::exchange(is_continuing_, true)) return;
     bool over = false;

@@ -1,11 +1,11 @@
 // How a node saves its state machine while it continues to work. C-Raft asks for a snapshot of the applied state. The
-// image of that state is begun at once, and then written piece by piece, between the loop's other work.
+// node begins the image of that state at once, and then writes the image in pieces, between the loop's other work.
 //
-//   IMG1  C-Raft gets the snapshot when the last piece is stored. The snapshot belongs to the entry that was applied
-//         last when C-Raft asked, because the image is of that state (RSM8).
-//   IMG2  An image that fails only costs the attempt: the log stays, and C-Raft asks again after a later entry. Images
+//   IMG1  C-Raft gets the snapshot when the last piece is stored. The snapshot belongs to the entry that was the last
+//         applied one when C-Raft asked, because the image shows the state of that moment (RSM8).
+//   IMG2  A failed image does no harm: the log stays, and C-Raft asks for a snapshot again after a later entry. Images
 //         begin at least `retry_ms` apart.
-//   IMG3  A close ends the image. Pieces that come back later are ignored.
+//   IMG3  A close ends the image. Reports about stored pieces that arrive after the close are ignored.
 //
 // Thread safety: as the node's.
 #pragma once
@@ -32,9 +32,8 @@ public:
     /// Returns true if an image may begin (IMG2).
     [[nodiscard]] bool may_begin(std::uint64_t now_ms) const noexcept { return now_ms >= not_before_ms_; }
     void begin() { of_.begin_image(); }
-    /// Writes the image. Calls `callback` with 0 when it is stored, or with the error if it has failed. May call
-    /// `callback` before this returns.
-    /// REQUIRES: begun.
+    /// Writes the image. Calls `callback` with 0 when the image is stored, or with an error code. May call `callback`
+    /// before this function returns. REQUIRES: `begin` was called.
     void write(std::function<void(int status)> callback);
     [[nodiscard]] raft_buffer complete_image() { return to_.complete_image(); }
     /// Drops the image. The callback of `write` is not called any more.

@@ -20,7 +20,7 @@ void delayed_disk_writes::complete(std::function<void()> callback) {
     if (!is_waiting_) begin_batch();
 }
 
-/// Waits on a thread of libuv's pool, as real disk operations do, so that the loop continues.
+/// Spends the delay on a thread of libuv's pool, where real disk operations run, too, so that the loop continues.
 void delayed_disk_writes::begin_batch() {
     auto mine = std::make_unique<delayed_batch>();
     mine->request.data = mine.get();

@@ -1,5 +1,5 @@
-// How tests change a member's environment: the route to other members, and the speed of its disk. In the library both
-// are unchanged, and none of this is compiled.
+// How tests change a member's environment: the route to other members, and the speed of its disk. The library for users
+// is compiled without this code.
 #pragma once
 
 #include <chrono>
@@ -14,23 +14,23 @@ namespace tutti::cluster::replica {
 
 #if defined(TUTTI_CLUSTER_FAULTS)
 
-/// The replacement address by the address of another member. The program that listens there decides what it forwards.
-/// Set while no member exists.
+/// Maps the address of a member to a replacement address. A test's program listens at the replacement, and decides what
+/// it forwards to the member. Change the map only while no member exists.
 inline std::map<std::string, std::string> injected_routes;
 [[nodiscard]] inline std::string injected_route_to(const std::string& address) {
     const auto found = injected_routes.find(address);
     return found == injected_routes.end() ? address : found->second;
 }
 
-/// Writes are reported this much later. Writes during a delay wait for the next one, as with a slow fsync(2). Set while
-/// no member exists.
+/// The delay after which a completed write is reported. Writes that complete during a delay wait for the next delay, as
+/// with a slow fsync(2). Change the delay only while no member exists.
 inline constinit std::chrono::milliseconds injected_disk_delay{0};
 class delayed_disk_writes {
 public:
     explicit delayed_disk_writes(uv_loop_t& loop) noexcept : loop_{loop} {}
-    /// Calls `callback` now or later, in the order of the calls.
+    /// Calls `callback` now or after the delay. Callbacks run in the order of the calls of `complete`.
     void complete(std::function<void()> callback);
-    /// Calls all remaining functions now. Later calls of `complete` are not delayed.
+    /// Runs all delayed callbacks now. Later calls of `complete` run their callbacks without a delay.
     void close();
 
 private:

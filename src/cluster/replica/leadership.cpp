@@ -1,4 +1,4 @@
-// A member's position in the log, and the transfer of the leadership.
+// The parts of raft_node that report a member's position in the log, and that transfer the leadership.
 #include "cluster/replica/raft_node_impl.hpp"
 
 namespace tutti::cluster::replica {
@@ -17,7 +17,7 @@ bool raft_node::transfer_leadership(std::function<void()> done) {
             all->done();
         }) != 0)
         return false;
-    (void)w.release();  // raft calls back
+    (void)w.release();  // raft's callback owns it now
     return true;
 }
 

@@ -67,7 +67,7 @@ member_process::member_process(const member_options& how, cluster::member::log_c
         data_directory_->write_identity(identity_);
     }
     if (forced == force_mode::new_group) {
-        // If this is interrupted, the member belongs to no group, and the same can be done again.
+        // If a crash interrupts these steps, the member belongs to no group, and the operator can repeat the command.
         raft_node_->recover_alone({identity_.id, identity_.address});
         data_directory_->write_identity(identity_);
     }
@@ -111,7 +111,7 @@ void member_process::load_identity(const member_options& how) {
     if (how.new_group) {
         identity_.group = random_number();
     } else {
-        // A member that is busy or starting is asked again.
+        // Asks again, because a member may be busy or still starting.
         std::string why;
         backend::backoff_timer all{10s};
         const auto ask = [&](const std::string& address) {
@@ -230,7 +230,8 @@ void member_process::begin_shutdown(std::string why) {
 }
 
 void member_process::finish_shutdown() {
-    // The member answers its requests first. A program in the middle of a frame is disconnected.
+    // The node answers all pending requests before the connections end. A program in the middle of a frame is
+    // disconnected.
     raft_node_->close([this] {
         sessions_.end_all();
         event_loop_.close();
@@ -244,7 +245,8 @@ void member_process::join(const std::vector<std::string>& addresses, const std::
     std::string last_reason;
     while (!over.stop_requested()) {
         std::string why;
-        // The change continues where it was begun. A member that has to end does not wait for it.
+        // The leader continues a change that it has begun, so this member need not wait for the change when it has to
+        // end.
         if (group::request_member_change(addresses, credentials_, identity_.group, group::request_kind::add,
                                          {identity_.id, identity_.address}, 2s, why)) {
             log_callback_(severity::info, "the group has admitted this member as a voter");

@@ -1,10 +1,11 @@
 // A process that is a member: its Raft node, its disk and its port, on one loop.
 //
-//   MBR2  Only the leader reports changes. A member that stops leading disconnects its followers, which look for the
-//         leader again (ENG5).
-//   MBR3  A member whose disk refuses a write ends. The member has promised only what it has stored. The others
-//         continue.
-//   MBR4  The folder is checked before C-Raft opens it. Damage ends the start without changing anything (folder.hpp).
+//   MBR2  Only the leader reports changes. A member that stops leading disconnects the programs that follow its
+//         changes. They search for the new leader (ENG5).
+//   MBR3  A member ends when a write to its disk fails. It has acknowledged only what it has stored, so the other
+//         members can continue without it.
+//   MBR4  The folder is checked before C-Raft opens it. If the folder is damaged, the start fails and changes nothing
+//         (folder.hpp).
 #pragma once
 
 #include <atomic>
@@ -30,9 +31,9 @@ namespace tutti::cluster::replica {
 class member_process {
 public:
     enum class force_mode : std::uint8_t { no, new_group };
-    /// Starts a member. With `forced`, the folder has to know its group. The member is then the only one of a new group
-    /// with another number, and has another id. So neither a member of the old group nor a running program takes this
-    /// member for the old one. Throws backend::engine_error.
+    /// Starts a member. With `force_mode::new_group`, the member becomes the only member of a new group. The group gets
+    /// a new number, and the member a new id. So no member of the old group and no running program mistakes this member
+    /// for the old one. The folder must name its group. Throws backend::engine_error.
     member_process(const member_options& how, cluster::member::log_callback log_callback,
                    force_mode forced = force_mode::no);
     ~member_process();
@@ -47,7 +48,7 @@ public:
     [[nodiscard]] std::uint64_t loop_iterations() const noexcept {
         return loop_iterations_.load(std::memory_order_relaxed);
     }
-    /// Returns this member's status, as of its latest look at the clock. Any thread may call this.
+    /// Returns this member's status as of the latest tick of its clock. Any thread may call this.
     [[nodiscard]] backend::group::status_reply status() const {
         const std::lock_guard hold{status_guard_};
         return status_;
@@ -57,14 +58,14 @@ private:
     using severity = cluster::member::severity;
 
     void load_identity(const member_options& how);
-    /// Sets the addresses of a member that its folder knows: where it listens, and where the others reach it.
+    /// Sets the addresses of a member that already has an identity: where it listens, and where other members reach it.
     void set_addresses(const member_options& how);
-    /// Checks the log (MBR4). Returns the last entry that it has lost, or 0.
+    /// Checks the log (MBR4). Returns the number of the last entry that the log has lost, or 0.
     std::uint64_t check_log();
     void on_clock_tick();
     void begin_shutdown(std::string why);
     void finish_shutdown();
-    /// Asks the leader to admit this member, until it has. Runs on a thread of its own.
+    /// Asks the leader to admit this member, again and again until the leader has done so. Runs on a thread of its own.
     void join(const std::vector<std::string>& addresses, const std::stop_token& over);
 
     cluster::member::log_callback log_callback_;

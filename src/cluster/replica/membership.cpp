@@ -1,8 +1,8 @@
-// The members of the group. Changes go through its log, one at a time.
+// Changes of the group's membership. Each change is an entry of the log, and only one change is in progress at a time.
 //
-// A leader begins a change only after an entry of its own term was applied, and with it the change before. Otherwise
-// two changes that do not know of each other could have majorities without a common member (Ongaro, "bug in
-// single-server membership changes", raft-dev 2015). The barrier before each change is that entry.
+// A leader begins a change only after an entry of its own term was applied. By then the previous change was applied,
+// too. Otherwise two changes that do not know of each other could have majorities without a common member (Ongaro, "bug
+// in single-server membership changes", raft-dev 2015). The barrier before each change is that entry.
 #include "cluster/replica/raft_node_impl.hpp"
 
 namespace tutti::cluster::replica {
@@ -21,7 +21,7 @@ void raft_node::impl::change(std::unique_ptr<pending_change> w) {
         all->of->impl_->begin(std::move(all), status);
     });
     if (failed == 0) {
-        (void)w.release();  // raft calls back
+        (void)w.release();  // raft's callback owns it now
     } else {
         w->done(reason_of(failed));
     }
@@ -35,7 +35,7 @@ void raft_node::impl::begin(std::unique_ptr<pending_change> w, int status) {
     if (status == 0) status = w->begin(*w);
     shim_->hide_uncommitted_configuration();
     if (status == 0) {
-        (void)w.release();  // raft calls back
+        (void)w.release();  // raft's callback owns it now
     } else {
         w->done(reason_of(status));
     }
@@ -60,7 +60,7 @@ void raft_node::admit(member who, change_callback done) {
         raft& group = all.of->impl_->raft_;
         const int added =
             raft_add(&group, &all.change, all.who.id, all.who.address.c_str(), [](raft_change* r, int status) {
-                // The member is added without a vote. The vote is the next change.
+                // The first change has added the member without a vote. A second change gives it the vote.
                 std::unique_ptr<waiting> first{static_cast<waiting*>(r->data)};
                 if (status != 0) {
                     first->done(raft_strerror(status));
@@ -73,7 +73,7 @@ void raft_node::admit(member who, change_callback done) {
                 impl& b = *first->of->impl_;
                 b.change(std::move(first));
             });
-        // An earlier try has already added the member.
+        // If an earlier try has already added the member, only the vote is missing.
         if (added != RAFT_DUPLICATEID) return added;
         return raft_assign(&group, &all.change, all.who.id, RAFT_VOTER, end<waiting>);
     };

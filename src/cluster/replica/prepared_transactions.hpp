@@ -1,7 +1,8 @@
-// The transactions of several groups that this group has prepared, and what they hold (state_machine.hpp, RSM5). A key
-// that a transaction writes belongs to that transaction alone. A key that is only read is shared by its readers.
+// The transactions over several groups that this group has prepared, and the keys that they hold (state_machine.hpp,
+// RSM5). A key that a transaction writes belongs to that transaction alone. A key that is only read is shared by its
+// readers.
 //
-// Thread safety: as the state machine's.
+// Thread safety: the same as that of the state machine.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct key_hash {
 
 struct prepared_transaction {
     backend::blocking_transaction who;
-    version since = 0;       ///< the version of the state that it was prepared in
+    version since = 0;       ///< the version of the state in which it was prepared
     std::vector<key> reads;  ///< keys that it reads and does not write
     std::vector<backend::write> writes;
 };
@@ -37,18 +38,18 @@ public:
     [[nodiscard]] const prepared_transaction* find(std::string_view id) const;
     /// Returns the transaction that writes the key, or null.
     [[nodiscard]] const prepared_transaction* writer_of(std::string_view k) const;
-    /// Returns a transaction that a commit with these checks and writes would have to wait for, or null. That
-    /// transaction writes a key that the commit checks or writes, or has read a key that the commit writes.
+    /// Returns a transaction that blocks a commit with these checks and writes, or null. A transaction blocks the
+    /// commit if it writes a key that the commit checks or writes, or has read a key that the commit writes.
     /// O(operations), and O(1) if nothing is prepared.
     [[nodiscard]] const prepared_transaction* find_blocking(const std::vector<check_view>& checks,
                                                             const std::vector<write_view>& writes) const;
     /// Adds a transaction.
-    /// REQUIRES: no transaction is in its way, and none has its id.
+    /// REQUIRES: no transaction blocks the new one, and no transaction has its id.
     void add(const operation& o, version since);
     /// Removes a transaction, with all that it holds. Returns nothing if there is no such transaction.
     std::optional<prepared_transaction> remove(std::string_view id);
 
-    /// Saves all in an order that does not depend on the history.
+    /// Saves all transactions in an order that does not depend on the history.
     void save(wire::writer& out) const;
     /// Loads a state of version `latest`. Makes `in` refuse bytes that `save` has not written.
     void load(wire::reader& in, version latest);
@@ -58,7 +59,7 @@ private:
         const prepared_transaction* writer = nullptr;
         std::vector<const prepared_transaction*> readers;
     };
-    /// Returns false, and holds nothing, if another transaction is in the way.
+    /// Returns false, and holds nothing, if another transaction blocks this one.
     bool add(prepared_transaction t);
 
     std::map<std::string, prepared_transaction, std::less<>> all_;

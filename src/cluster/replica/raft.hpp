@@ -1,4 +1,4 @@
-// Includes C-Raft's headers, which do not declare that they are C.
+// Includes C-Raft's headers within `extern "C"`, because the headers themselves lack it.
 #pragma once
 
 #include <cstdarg>

@@ -38,7 +38,7 @@ event_loop::event_loop(unsigned clock_ms, std::function<void()> clock, std::func
 }
 
 event_loop::~event_loop() {
-    // If a start was refused, its handles are still on the loop. No callback reports their end.
+    // After a failed start, some handles are still on the loop. They are closed here, without callbacks.
     ::uv_walk(
         &loop_,
         [](uv_handle_t* h, void*) {

@@ -1,5 +1,5 @@
-// libuv's loop with the three things that a member needs: a clock, a callback after each turn, and a call from another
-// thread.
+// libuv's loop with the three additions that a member needs: a clock, a callback after each turn, and calls from other
+// threads.
 #pragma once
 
 #include <cstdarg>
@@ -34,9 +34,10 @@ public:
 
     [[nodiscard]] uv_loop_t& raw() noexcept { return loop_; }
     void run() { ::uv_run(&loop_, UV_RUN_DEFAULT); }
-    /// Has `called` run on the loop's thread. Any thread may call this.
+    /// Makes the loop's thread run `called`. Any thread may call this function.
     void call() noexcept { ::uv_async_send(&async_); }
-    /// Ends the clock, the callback and the calls. `run` returns when the loop has no other handles any more.
+    /// Ends the clock, the callback after each turn, and the calls from other threads. `run` returns when the loop has
+    /// no other handles any more.
     void close();
 
 private:

@@ -20,9 +20,9 @@ raft_buffer copy(std::string_view bytes) {
     return b;
 }
 
-/// The approximate memory that C-Raft uses for each entry, beside its bytes.
+/// The approximate memory that C-Raft uses for each entry, in addition to the entry's bytes.
 constexpr std::size_t entry_bytes = 128;
-/// A member that takes a snapshot more slowly than this gets it again.
+/// If a member receives a snapshot more slowly than at this rate, the leader sends the snapshot again.
 constexpr std::size_t slowest_install_bytes_per_ms = 10'000;
 
 std::string_view view(const raft_buffer& b) { return {static_cast<const char*>(b.base), b.len}; }
@@ -55,7 +55,7 @@ raft_node::impl::impl(raft_node& of, raft_io& io, raft_settings how)
     raft_set_snapshot_threshold(&raft_, how_.snapshot_threshold);
     raft_set_install_snapshot_timeout(&raft_, how_.install_ms);
     raft_set_snapshot_trailing(&raft_, how_.snapshot_trailing);
-    // A member that was disconnected does not depose the leader when it returns.
+    // With pre-votes, a member that was disconnected does not depose the leader when it returns.
     raft_set_pre_vote(&raft_, true);
 }
 
@@ -76,7 +76,8 @@ int raft_node::impl::apply(raft_fsm* fsm, const raft_buffer* bytes, void** resul
     }
     *result = &b.last_;
     if (!b.last_.is_readable) {
-        // Continuing would make this member differ from members that could read the entry.
+        // The member stops here: if it continued, its state would differ from that of members that could read the
+        // entry.
         self.unreadable_reason_ = b.last_.why;
         return RAFT_MALFORMED;
     }
@@ -108,8 +109,9 @@ int raft_node::impl::snapshot(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) {
     const raft_node& self = *static_cast<raft_node*>(fsm->data);
     impl& b = *self.impl_;
     const std::uint64_t now = b.raft_.io->time(b.raft_.io);
-    // C-Raft empties its log before it stores a snapshot of another member, and leaves it empty if that fails. The last
-    // applied entry then has no term, and C-Raft would ask again while this snapshot is being made.
+    // C-Raft empties its log before it stores a snapshot of another member, and leaves the log empty if the store
+    // fails. The last applied entry then has no term, and C-Raft would ask for another snapshot before this one is
+    // complete.
     if (b.raft_.snapshot.pending.term == 0) return RAFT_BUSY;
     if (b.shim_->has_uncommitted_configuration() || !b.image_writer_.may_begin(now)) return RAFT_BUSY;  // try later
     try {
@@ -140,7 +142,7 @@ int raft_node::impl::snapshot_async(raft_fsm* fsm, raft_buffer* bufs[], unsigned
     return 0;
 }
 
-/// Called when C-Raft has finished with the image, successfully or not.
+/// Called when C-Raft no longer needs the image, whether it has stored the snapshot or failed.
 int raft_node::impl::snapshot_finalize(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) {
     impl& b = *static_cast<raft_node*>(fsm->data)->impl_;
     raft_free(*bufs);
@@ -204,7 +206,7 @@ void raft_node::impl::send(log_entry_builder& e, std::vector<reply_to_commit>& a
             answer = nullptr;
         }
     }
-    (void)w.release();  // raft calls back
+    (void)w.release();  // raft's callback owns it now
 }
 
 void raft_node::impl::send_barrier() {
@@ -224,7 +226,7 @@ void raft_node::impl::send_barrier() {
         finish_gets(w->gets, failed);
         return;
     }
-    (void)w.release();  // raft calls back
+    (void)w.release();  // raft's callback owns it now
 }
 
 void raft_node::impl::renew_lease(const pending_entry& w) {
@@ -361,7 +363,7 @@ void raft_node::flush() {
         b.finish_gets(b.gets_, 0);
         b.gets_.clear();
     }
-    // Answers may make new requests, which are for the next flush.
+    // The lists are moved first, because an answer may add new requests. Those belong to the next flush.
     const auto commits = std::move(b.commits_);
     const auto forgets = std::move(b.forgets_);
     b.commits_.clear();

@@ -1,22 +1,23 @@
-// A member's part in its group, without sockets and disks: it puts programs' requests into the log, applies the log's
-// entries, and answers. A node works over any raft_io: that of libuv in a process (`tutti member`), and a simulated one
-// in tests.
+// A member's part in its group, without sockets and disks. A node writes programs' requests into the log, applies the
+// log's entries, and answers the requests. It works over any raft_io: libuv's in a process (`tutti member`), or a
+// simulated one in tests.
 //
-//   RFT1  A commit is answered when its entry was applied here, with the state machine's result. So a majority has
-//         stored it.
-//   RFT2  A read is answered from the applied state after a *barrier*. A barrier is an entry that was put into the log
-//         after the read came, and that a majority has stored. So the state has all commits that were acknowledged
-//         before the read came. A leader that was deposed without noticing cannot commit a barrier, and so answers no
-//         reads.
-//   RFT3  A commit that raft has accepted and then reports as lost may still happen: unknown. A commit that raft did
-//         not accept will not happen: unreachable.
-//   RFT4  Requests that collect between two calls of `flush` are sent together: the commits in one entry, and the reads
-//         after one barrier.
-//   RFT5  A member that has lost acknowledged entries neither votes nor asks for votes until a leader has given it all
-//         of them again. Any leader in that time was elected by a majority without this member. For each entry that was
-//         committed with this member's help, that majority contains another member with the entry.
+//   RFT1  A commit is answered with the state machine's result, after its entry was applied here. So a majority has
+//         stored the entry.
+//   RFT2  A read is answered from the applied state after a *barrier*. A barrier is an entry that was added to the log
+//         after the read arrived, and that a majority has stored. So the state has all commits that were acknowledged
+//         before the read arrived. A leader that was deposed without noticing cannot commit a barrier, and so answers
+//         no reads.
+//   RFT3  If raft has accepted a commit and then reports it as lost, the answer is `unknown`, because the commit may
+//         still happen. If raft did not accept a commit, the answer is `unreachable`, because the commit will not
+//         happen.
+//   RFT4  Requests that arrive between two calls of `flush` are sent together: the commits share one entry, and the
+//         reads share one barrier.
+//   RFT5  A member that has lost acknowledged entries neither votes nor asks for votes until a leader has sent all of
+//         these entries again. Until then, every leader is elected by a majority without this member. For each entry
+//         that was committed with this member's help, that majority contains another member that has the entry.
 //   RFT6  The state machine is saved, and entries are dropped, when the log has grown by `snapshot_bytes` and by as
-//         many bytes as were saved last. The loop continues meanwhile (image_writer.hpp).
+//         many bytes as were saved last. The loop continues to work during a save (image_writer.hpp).
 //
 // Not thread-safe: every call, and every callback, runs on the thread of the raft_io's loop.
 #pragma once
@@ -48,16 +49,16 @@ struct raft_settings {
     unsigned election_ms = 1000;
     unsigned heartbeat_ms = 100;
     unsigned snapshot_threshold = 0;  ///< RFT6: limit of the log's entries, of any size; 0: as `snapshot_bytes` allows
-    unsigned snapshot_trailing = 1024;  ///< entries that stay anyway, for members that are slightly behind
-    unsigned install_ms = 10000;  ///< how long a leader waits for a member to take a snapshot before it sends it again
+    unsigned snapshot_trailing = 1024;  ///< entries that stay after a snapshot, for members that are slightly behind
+    unsigned install_ms = 10000;  ///< how long a leader waits until a member has a snapshot; then it sends it again
     std::size_t max_entry_bytes = 1u << 20;  ///< commits beyond this go into the next entry; a single one may be
                                              ///< larger
     std::size_t snapshot_bytes =
         64u << 20;  ///< RFT6: size of the log at which the state machine is saved and entries are
                     ///< dropped
-    image_store* image_storage = nullptr;  ///< where it is saved; outlives the node; null: in memory
-    std::size_t piece_shards = 1024, piece_bytes = 256u << 10;  ///< limits of what is saved at once
-    std::size_t message_bytes = 1u << 20;  ///< limit of the entries in one message, but for a single larger one
+    image_store* image_storage = nullptr;  ///< where the image is stored; outlives the node; null: in memory
+    std::size_t piece_shards = 1024, piece_bytes = 256u << 10;  ///< limits of one piece of the image
+    std::size_t message_bytes = 1u << 20;  ///< limit of the entries in one message, except for a single larger one
     history_window history;
     std::size_t max_erased = state_machine::default_max_erased;  ///< RSM3: the same for all members
     std::uint64_t lost_upto = 0;                                 ///< RFT5: the last entry that it has lost, or 0
@@ -66,18 +67,18 @@ struct raft_settings {
 /// The result of one request.
 struct reply {
     backend::engine_status status = backend::engine_status::unreachable;
-    version at = 0;              ///< of a commit
-    std::string why;             ///< for refused and unreachable
-    bool is_not_leader = false;  ///< unreachable because this member does not lead; nothing was done
+    version at = 0;              ///< the version of a commit
+    std::string why;             ///< the reason, if refused or unreachable
+    bool is_not_leader = false;  ///< unreachable, because this member does not lead; nothing was done
     backend::blocking_transaction
-        blocked_by{};  ///< conflict of a commit or prepare: the transaction in its way, or none
+        blocked_by{};  ///< conflict of a commit or prepare: the transaction that blocks it, or none
 };
 using reply_to_commit = std::function<void(reply)>;
 using reply_to_get = std::function<void(reply, backend::read_snapshot, std::vector<backend::record>)>;
 
 class raft_node {
 public:
-    /// Makes a node. `io` outlives it. Throws backend::engine_error.
+    /// Makes a node. `io` must outlive the node. Throws backend::engine_error.
     raft_node(raft_io& io, raft_settings how);
     /// REQUIRES: closed.
     ~raft_node();
@@ -100,7 +101,8 @@ public:
     /// Prepares this group's part of a transaction of several groups (RSM5). A transaction may be prepared only once.
     void prepare(backend::blocking_transaction who, std::vector<backend::check> checks,
                  std::vector<backend::write> writes, reply_to_commit answer);
-    /// Carries out the decision about a prepared transaction (RSM6). The answer is good even if it is not prepared.
+    /// Carries out the decision about a prepared transaction (RSM6). The answer is good even if the transaction is not
+    /// prepared here.
     void finish(std::string id, bool commits, reply_to_commit answer);
     /// Imports records of another group, and raises the absence to at least `absence` (RSM7).
     void import_records(std::vector<backend::check> checks, std::vector<backend::change> records, version absence,
@@ -112,17 +114,18 @@ public:
     void flush();
 
     [[nodiscard]] bool is_leader() const noexcept;
-    /// Returns the member that this one takes for the leader, or id 0 if it knows none.
+    /// Returns the member that this member believes to be the leader. The id is 0 if it knows no leader.
     [[nodiscard]] member leader() const;
-    /// Returns the state applied here, which may be outdated (RFT2). For followers of changes, and for operators.
+    /// Returns the state applied here, which may be outdated (RFT2). For programs that follow changes, and for
+    /// operators.
     [[nodiscard]] const state_machine& state() const noexcept { return state_machine_; }
-    /// Sets a function that is called once, when this member has all its lost entries again (RFT5).
+    /// Sets a function that is called once, when this member has received all its lost entries again (RFT5).
     void on_recovered(std::function<void()> callback);
     /// Sets a function that is called after entries have changed the state, or a snapshot has replaced it.
     void on_change(std::function<void()> callback) { on_change_ = std::move(callback); }
-    /// Returns why this member does not take part any more, or an empty text if it does. The reason is an entry or a
-    /// snapshot that it cannot read, or a failing disk. The member must then be closed. The data on its disk stays
-    /// valid.
+    /// Returns the reason why this member has stopped working in its group, or an empty text if it still works. The
+    /// reason is an entry or a snapshot that the member cannot read, or a failing disk. The member must then be closed.
+    /// The data on its disk stays valid.
     [[nodiscard]] std::string failure() const;
 
     /// Its position in the log.
@@ -131,15 +134,16 @@ public:
         std::string_view role_name;  ///< leader, follower, candidate, unavailable
     };
     [[nodiscard]] log_status status() const noexcept;
-    /// Transfers the leadership to another voter. Calls `done` when that voter leads, or after an election's time.
-    /// Returns false if there is no such voter, or this member does not lead.
+    /// Transfers the leadership to another voter. Calls `done` when that voter leads, or at the latest after an
+    /// election timeout. Returns false if there is no such voter, or this member does not lead.
     [[nodiscard]] bool transfer_leadership(std::function<void()> done);
 
-    // Membership, at the leader; one change at a time. `done` gets an empty text, or the reason for a failure.
+    // Change the membership. Only the leader can do so, and only one change at a time. `done` gets an empty text, or
+    // the reason for a failure.
 
     using change_callback = std::function<void(std::string why)>;
-    /// Admits a new member: it gets the log, and then a vote.
-    /// REQUIRES: it runs, and was not bootstrapped.
+    /// Admits a new member, which gets the log, and then a vote. REQUIRES: the new member runs, and was not
+    /// bootstrapped.
     void admit(member who, change_callback done);
     void remove(std::uint64_t id, change_callback done);
     struct role {

@@ -27,14 +27,14 @@ struct raft_node::impl {
         std::vector<key> wanted;
         reply_to_get answer;
     };
-    /// An entry that raft has, and the reads that wait for it to be applied (RFT2).
+    /// An entry that raft has accepted, and the reads that wait until the entry is applied (RFT2).
     struct pending_entry {
         raft_node* of = nullptr;
         struct ::raft_apply apply{};
         struct ::raft_barrier barrier{};
         std::vector<reply_to_commit> commits;  // null for a forget
         std::vector<pending_get> gets;
-        std::uint64_t begun_ms = 0;  // by this member's clock
+        std::uint64_t begun_ms = 0;  // a time of this member's clock
     };
     struct pending_change {
         raft_node* of = nullptr;
@@ -53,20 +53,21 @@ struct raft_node::impl {
     static int snapshot_finalize(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n);
     static int restore(raft_fsm* fsm, raft_buffer* saved);
 
-    /// Passes an entry to raft, together with `gets` if they are given.
+    /// Passes an entry to raft. The reads in `gets`, if any, wait until that entry is applied.
     void send(log_entry_builder& e, std::vector<reply_to_commit>& answers, std::vector<pending_get>* gets);
     void send_barrier();
     void finish_commits(pending_entry& w, int status, const applied_entry* applied);
     void finish_gets(std::vector<pending_get>& gets, int status);
-    /// Begins a change when everything before it in the log was applied.
+    /// Begins a change of the members after everything before the change in the log was applied.
     void change(std::unique_ptr<pending_change> w);
     void begin(std::unique_ptr<pending_change> w, int status);
-    /// Notes that a majority followed this leader when the request began. Only a fault of the tests uses this.
+    /// Records that a majority followed this leader when the request began. Only an injected fault of the tests uses
+    /// this lease.
     void renew_lease(const pending_entry& w);
     [[nodiscard]] bool has_lease() const;
     void refuse(std::vector<reply_to_commit>& commits, int status);
     [[nodiscard]] std::string reason_of(int status);
-    /// Counts an applied entry for RFT6. C-Raft only counts entries, which it keeps in memory, and not their bytes.
+    /// Counts the bytes of an applied entry for RFT6, because C-Raft only counts the entries that it keeps in memory.
     void count_log_growth(std::size_t bytes);
 
     raft_node& of_;
@@ -74,7 +75,7 @@ struct raft_node::impl {
     raft_fsm fsm_{};
     raft raft_{};
     std::unique_ptr<shim> shim_;
-    memory_image in_memory_;  // used if the settings name no other store
+    memory_image in_memory_;  // used if the settings name no store
     image_writer image_writer_;
     applied_entry last_;  // of the latest applied entry, until its request is answered
     std::vector<pending_commit> commits_;
@@ -86,7 +87,7 @@ struct raft_node::impl {
     log_growth growth_,
         growth_before_image_;       // growth of the log since the state machine was saved, and up to the current image
     std::size_t imaged_bytes_ = 0;  // size of the objects when the state machine was saved
-    raft_index saved_index_ = 0;    // of the last snapshot that was noted
+    raft_index saved_index_ = 0;    // the index of the last snapshot that was noted
     std::uint64_t lease_term_ = 0, lease_until_ms_ = 0;
     std::function<void()> closed_;
 };

@@ -13,10 +13,10 @@ using group::frame;
 
 namespace {
 
-constexpr std::size_t max_found = 8u << 20;        // bytes of records in one answer, if it has more than one
+constexpr std::size_t max_found = 8u << 20;        // bytes of records in one answer, unless it has only one record
 constexpr std::size_t max_changes_at_once = 1000;  // changes in one message
-constexpr unsigned max_batches = 2;                // pending at once (MBR1)
-constexpr std::size_t max_listed = 4096;           // buckets of the table that one request looks at
+constexpr unsigned max_batches = 2;                // batches that are pending at once (MBR1)
+constexpr std::size_t max_listed = 4096;           // buckets of the table that one request visits
 
 std::string text(group::reply_status what, const std::string& words) { return frame(what, group::text_reply{words}); }
 
@@ -42,7 +42,7 @@ group::held_record sent(backend::record& r) { return {r.exists, r.at, std::move(
 
 group::transaction_name sent(const backend::blocking_transaction& h) { return {h.id, h.deciding_group}; }
 
-/// Returns as many records as fit. The program asks for the others at the same version.
+/// Returns as many records as fit into an answer. The program then asks for the other records at the same version.
 group::get_reply answer_of(engine_status result, version at, const backend::blocking_transaction& blocked_by,
                            std::vector<backend::record>& found) {
     group::get_reply all{result == engine_status::good, at, {}, sent(blocked_by)};
@@ -69,7 +69,8 @@ std::size_t bytes_of(const group::import_request& a) {
     return bytes;
 }
 
-/// Returns as many of the writes after `place` as fit into an answer. Returns false if they are not kept any more.
+/// Returns as many of the writes after `place` as fit into an answer. Returns false if these writes are not kept any
+/// more.
 bool changes_of(const state_machine& of, version& place, const std::function<bool(std::string_view)>& wanted,
                 std::vector<backend::change>& all) {
     std::vector<backend::change> commit;
@@ -102,7 +103,7 @@ bool refuse_large(const std::shared_ptr<session>& from, std::span<const Request>
 
 }  // namespace
 
-/// Requests that are sent together (MBR1). Each holds its batch until it is answered.
+/// Requests that are sent together (MBR1). Each request keeps its batch alive until the request is answered.
 struct requests::request_batch {
     explicit request_batch(requests& of) : of_{of} {}
     ~request_batch() {
@@ -115,7 +116,7 @@ struct requests::request_batch {
     bool sent = false;
 };
 
-/// The commits of one request. The request is answered when the last of them is.
+/// The commits of one request. The request is answered when the node has answered the last of its commits.
 struct requests::combined_commit : std::enable_shared_from_this<requests::combined_commit> {
     combined_commit(requests& of, const std::shared_ptr<session>& from, std::size_t count)
         : of_{of}, to_{from}, left_{count} {
@@ -132,8 +133,8 @@ private:
             const bool good = r.status == engine_status::good;
             answer_.all[i] = {good, good ? r.at : of_.raft_node_.state().latest(), sent(r.blocked_by)};
         } else {
-            // If one commit of an entry is refused or lost, all commits of that entry are. Of several entries, a lost
-            // one decides the answer: the program must not learn that nothing was done.
+            // If one commit of an entry is refused or lost, so are all commits of that entry. With several entries, a
+            // lost entry decides the answer, because the answer must not claim that nothing was done.
             if (!none_ || r.status == engine_status::unknown) worst_ = r;
             none_ = true;
         }
@@ -151,7 +152,7 @@ private:
     const std::weak_ptr<session> to_;
     group::commit_reply answer_;
     std::size_t left_;
-    reply worst_;  // a commit without a result
+    reply worst_;  // the answer to a commit that has no result
     bool none_ = false;
 };
 
@@ -215,7 +216,8 @@ std::shared_ptr<requests::request_batch> requests::current_batch() {
 }
 
 void requests::flush() {
-    // A member that does not lead is answered at once. So are forgets, because no program waits for their answer.
+    // A member that does not lead does not wait for a batch, because its requests fail at once. A forget belongs to no
+    // batch, because no program waits for its answer.
     if (collecting_ && batches_ >= max_batches && raft_node_.is_leader()) return;
     if (const auto now = std::exchange(collecting_, nullptr); now) {
         now->sent = true;
@@ -228,7 +230,7 @@ void requests::flush() {
 
 void requests::serve_get(const std::shared_ptr<session>& from, group::get_request asked) {
     std::vector<backend::check> held = checks_of(asked.held);
-    // A state that a program has seen never changes. So every member that has applied it may show it.
+    // A state that a program has seen never changes. So every member that has applied this state may answer with it.
     if (asked.at != 0 && raft_node_.state().latest() >= asked.at) {
         backend::read_snapshot of{.at = asked.at};
         std::vector<backend::record> found;

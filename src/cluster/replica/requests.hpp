@@ -1,12 +1,12 @@
 // The requests of programs to a member: decodes them, passes them to the node, and sends its answers.
 //
-//   MBR1  Requests that arrive while two batches are pending wait for one of these, and are then sent together (RFT4).
-//         So all waiting requests share the time of the disk and of the network.
+//   MBR1  Requests that arrive while two batches are pending wait until one of these batches is answered, and are then
+//         sent together (RFT4). So all waiting requests share the time of the disk and of the network.
 //
-// This class uses connections (`session`), but neither the port nor the disk. So a fuzzer can attack it over a node in
-// memory.
+// This class uses connections (`session`), but neither the port nor the disk. So a fuzzer can test this class with a
+// node in memory.
 //
-// Not thread-safe: it belongs to the loop's thread.
+// Not thread-safe: a `requests` object belongs to the loop's thread.
 #pragma once
 
 #include <cstdint>
@@ -27,23 +27,24 @@ namespace tutti::cluster::replica {
 
 class requests {
 public:
-    /// Makes the handler of requests. `secured` is null in the clear. The other arguments outlive this object. The node
-    /// has answered all requests before this object is destroyed.
+    /// Makes the handler of requests. `secured` is null without TLS. The other arguments must outlive this object. The
+    /// node must have answered all requests before this object is destroyed.
     requests(raft_node& by, sessions& from, const identity& who, std::shared_ptr<backend::group::credentials> secured,
              std::function<std::uint64_t()> connections_rejected);
     ~requests();
     requests(const requests&) = delete;
     requests& operator=(const requests&) = delete;
 
-    /// Makes messages name members with the addresses of that book instead of the log's. The book outlives this object.
+    /// Makes messages name members by the addresses in `where`, instead of those in the log. `where` must outlive this
+    /// object.
     void name_members_by(const address_book& where) noexcept { address_book_ = &where; }
     /// Answers a request, now or later. Ends the connection if the body does not match the request's kind.
     void serve(const std::shared_ptr<session>& from, backend::group::request_kind what, std::string_view body);
     /// Sends the collected requests (MBR1). Call it when the loop has nothing else to do.
     void flush();
-    /// Sends followers the changes of the state.
+    /// Sends changes of the state to the programs that follow them.
     void send_changes_to_followers();
-    /// Makes all further requests be answered with `leader_address`.
+    /// From now on, answers every request with `leader_address`.
     void begin_shutdown() noexcept { shuts_down_ = true; }
 
     /// Returns this member's status.

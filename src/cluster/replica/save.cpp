@@ -82,7 +82,8 @@ bool state_machine::next_piece(std::size_t max_shards, std::size_t max_bytes, st
 
 void state_machine::save_for_image(const key& k, versioned_record& c) {
     if (image_ == nullptr || c.image == image_->number) return;
-    // A written shard has the record already. A shard that is written later finds its image number, and skips it.
+    // A shard that was written already contains the record. A shard that is written later skips the record, because its
+    // image number is current.
     if (c.now.at != 0 && shard_of(k) >= image_->next && !injected(fault::image_of_later_state))
         image_->saved.emplace_back(k, c.now);
     c.image = image_->number;

@@ -15,7 +15,7 @@ constexpr std::uint32_t polynomial = 0x04c1'1db7;
 
 using table = std::array<std::array<std::uint32_t, 256>, 4>;
 
-/// tables[k][b]: the change of the checksum by byte b if k more bytes follow.
+/// tables[k][b]: how byte b changes the checksum if k more bytes follow.
 constexpr table tables = [] {
     table all{};
     for (std::uint32_t b = 0; b < 256; ++b) {
@@ -56,7 +56,7 @@ std::optional<batch> batch_at(std::string_view bytes, std::size_t at) {
     b.data_at = b.headers_at + b.entries * entry_header;
     if (b.data_at > bytes.size()) return std::nullopt;
     std::uint64_t length = 0;
-    // Checked before the checksum: this refuses nearly all bytes that are not a header.
+    // This check comes before that of the checksum, because it rejects nearly all bytes that are not a header.
     for (std::uint64_t i = 0; i < b.entries; ++i) {
         const std::size_t header = b.headers_at + i * entry_header;
         const auto type = static_cast<unsigned char>(bytes[header + 8]);
@@ -114,7 +114,7 @@ segment read_segment(std::string_view bytes, const std::function<void(const logg
             s.end = at = b->end;
         }
     }
-    // The last bytes of a batch may be zeros.
+    // `used` may be less than `s.end`, because the last bytes of a batch may be zeros.
     s.is_clean = used <= s.end;
     if (s.is_clean) return s;
     std::uint64_t run = 0;

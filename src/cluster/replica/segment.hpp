@@ -22,19 +22,19 @@ struct logged_entry {
     entry_type type{};
     std::string_view bytes;
     std::size_t batch_at = 0;  ///< offset of its batch
-    std::uint64_t run = 0;     ///< number of its run: batches without a gap between them
+    std::uint64_t run = 0;     ///< number of its run, which is a sequence of batches without a gap
 };
 
 struct segment {
-    bool is_blank = false;      ///< nothing was ever written to it
+    bool is_blank = false;      ///< nothing was ever written to the segment
     std::size_t end = 0;        ///< end of the intact consecutive batches from the beginning
-    std::uint64_t entries = 0;  ///< in these batches
+    std::uint64_t entries = 0;  ///< the entries in these batches
     bool is_clean = false;      ///< only zeros follow these batches
     std::uint64_t later = 0;    ///< entries in intact batches after an incomplete part
 };
 
-/// Reads a segment. Calls `each` for the entries up to `end`, and `later` for those counted in segment::later. Takes
-/// time in proportion to the bytes.
+/// Reads a segment. Calls `each` for the entries up to `end`, and `later` for the entries that are counted in
+/// segment::later. O(bytes).
 [[nodiscard]] segment read_segment(std::string_view bytes, const std::function<void(const logged_entry&)>& each,
                                    const std::function<void(const logged_entry&)>& later = {});
 

@@ -9,7 +9,7 @@ namespace {
 
 using namespace backend::group;
 
-constexpr std::size_t max_waiting_bytes = max_reply;  // bytes that a follower has not taken
+constexpr std::size_t max_waiting_bytes = max_reply;  // bytes that a program which follows a stream has not read
 constexpr std::size_t read_at_once = 65536;
 constexpr std::size_t max_sessions = 4096;
 
@@ -86,7 +86,7 @@ void session::handle_frame() {
     std::uint32_t length = 0;
     if (input_.size() < sizeof length) return;
     std::memcpy(&length, input_.data(), sizeof length);
-    if (follows || length == 0) return end();  // a follower must not send requests
+    if (follows || length == 0) return end();  // a program that follows a stream must not send requests
     if (length > max_frame) {
         static_cast<void>(
             send(frame(reply_status::refused, text_reply{"a request of " + std::to_string(length) +
@@ -114,7 +114,7 @@ void sessions::add(identified_connection a) {
     socket->data = made.get();
     all_.push_back(made);
     made->read();
-    made->handle_frame();  // bytes that came with the hello
+    made->handle_frame();  // bytes that arrived with the hello
 }
 
 void sessions::send_due_keepalives() {

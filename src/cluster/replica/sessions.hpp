@@ -1,10 +1,10 @@
 // The connections of programs: incoming and outgoing frames, one request at a time, and the streams that they follow.
 //
-// A follower that does not take its messages is disconnected before more than `max_waiting_bytes` bytes wait for it.
-// While a request is being answered, nothing is read from the program. So a program cannot make the member keep more
-// than one request.
+// A program that follows a stream but does not read its messages is disconnected before more than `max_waiting_bytes`
+// bytes wait for it. While the member answers a request, it reads nothing more from that program. So a program cannot
+// make the member keep more than one request.
 //
-// Not thread-safe: it belongs to the loop's thread.
+// Not thread-safe: all sessions belong to the loop's thread.
 #pragma once
 
 #include <chrono>
@@ -24,18 +24,20 @@ namespace tutti::cluster::replica {
 
 class sessions;
 
-/// One program's connection. It is destroyed when it ends: later answers hold it by a weak pointer.
+/// One program's connection. The session is destroyed when the connection ends. Pending answers refer to a session by a
+/// weak pointer.
 class session : public std::enable_shared_from_this<session> {
 public:
-    /// Sends the answer to its request, and continues to read.
+    /// Sends the answer to the session's request, and continues to read.
     void answer(std::string frame);
-    /// Sends the next part of the stream that it follows. Returns false if it takes too little, and is disconnected.
+    /// Sends the next part of the stream that the program follows. Returns false if the program reads too slowly, and
+    /// is disconnected.
     bool send_update(std::string frame);
     void end();
-    /// Returns true if it may admit and remove members.
+    /// Returns true if the program may admit and remove members.
     [[nodiscard]] bool has_member_rights() const noexcept { return has_member_rights_; }
 
-    /// The stream that it follows, if there is one.
+    /// The stream that the program follows, if there is one.
     struct followed {
         std::string from, to;
         std::uint64_t place = 0;
@@ -63,7 +65,7 @@ private:
     const bool has_member_rights_;
     std::string input_;
     std::string chunk_;
-    std::size_t waiting_bytes_ = 0;  // bytes that were sent and not taken
+    std::size_t waiting_bytes_ = 0;  // bytes that were sent, and that the program has not read
     bool has_request_ = false;       // a request is pending
 };
 
@@ -72,14 +74,14 @@ public:
     using serve = std::function<void(const std::shared_ptr<session>&, backend::group::request_kind, std::string_view)>;
     explicit sessions(serve how) : serve_{std::move(how)} {}
 
-    /// Takes a connection that has been welcomed. Closes and frees it later.
+    /// Takes over a connection whose hello was accepted. Closes and frees the connection later.
     void add(identified_connection a);
-    /// Sends a keep-alive to waiting programs, if it is due (GPR2).
+    /// Sends a keep-alive message to each waiting program for which one is due (GPR2).
     void send_due_keepalives();
     template <class F>
     void for_each_follower(F&& what) {
         for (auto next = all_.begin(); next != all_.end();) {
-            const std::shared_ptr<session> one = *next++;  // it may end meanwhile
+            const std::shared_ptr<session> one = *next++;  // the session may end meanwhile
             if (one->follows) what(*one);
         }
     }

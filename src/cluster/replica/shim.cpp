@@ -44,7 +44,7 @@ int decode(std::string_view bytes, raft_configuration& into) {
 
 }  // namespace
 
-/// An append that waits in C-Raft's place.
+/// An append that the shim has passed to `io`, and whose completion the shim reports to C-Raft.
 struct shim::pending_append {
     raft_io_append request{};
     shim* by = nullptr;
@@ -73,7 +73,7 @@ void shim::allow_images(raft_io& io) noexcept {
 }
 
 shim& shim::of(const raft_io* io) {
-    return *static_cast<shim*>(static_cast<raft*>(io->data)->data);  // raft_init has set the first
+    return *static_cast<shim*>(static_cast<raft*>(io->data)->data);  // raft_init has set the first of these
 }
 
 bool shim::has_uncommitted_configuration() const noexcept {
@@ -87,7 +87,7 @@ void shim::record_configurations(const raft_entry* entries, std::size_t n) {
     }
 }
 
-/// Notes that the log ends before `from`.
+/// Restores the newest configuration of a log that was cut off before `from`.
 void shim::restore_configuration(raft_index from) {
     next_ = from;
     const auto gone = all_.lower_bound(from);
@@ -144,10 +144,11 @@ void shim::on_elected() {
     });
     if (failed != 0) return;  // tried again at the next tick; until then no acknowledgement counts
     last_led_term_ = raft_.current_term;
-    (void)own.release();  // raft calls back
+    (void)own.release();  // raft's callback owns it now
 }
 
-/// Removes entries that this member's snapshot has. They are committed, so every later leader has them, too.
+/// Removes from a message the entries that this member's snapshot contains. These entries are committed, so every later
+/// leader has them, too.
 void shim::remove_saved_entries(raft_append_entries& message) {
     const raft_index saved = raft_.log.snapshot.last_index;
     if (message.prev_log_index > raft_.log.offset || message.prev_log_index >= saved) return;
@@ -160,7 +161,7 @@ void shim::remove_saved_entries(raft_append_entries& message) {
         message.entries = nullptr;
         message.n_entries = 0;
     } else {
-        // All entries of a message share one batch, which is freed with the last of them.
+        // All entries of a message share one batch. The batch is freed together with the last entry.
         std::copy(message.entries + known, message.entries + message.n_entries, message.entries);
         message.n_entries -= static_cast<unsigned>(known);
     }
@@ -169,7 +170,7 @@ void shim::remove_saved_entries(raft_append_entries& message) {
 }
 
 void shim::receive(raft_io* io, raft_message* m) {
-    // RFT5: ignores the message. Neither kind has memory that would have to be freed.
+    // RFT5: ignores the message. Neither of these two kinds of message owns memory that must be freed.
     if (lost_upto_ != 0 && (m->type == RAFT_IO_REQUEST_VOTE || m->type == RAFT_IO_TIMEOUT_NOW)) return;
     if (m->type == RAFT_IO_APPEND_ENTRIES_RESULT) return receive_result(io, m);
     raft_term term = 0;
@@ -182,7 +183,7 @@ void shim::receive(raft_io* io, raft_message* m) {
         compared_ = m->install_snapshot.last_index;
     }
     if (term > verified_.term) verified_ = {term, 0};
-    if (term < verified_.term) compared_ = 0;  // the message is of a former leader
+    if (term < verified_.term) compared_ = 0;  // the message comes from a former leader
     receive_(io, m);
     compared_ = 0;
     on_elected();
@@ -203,7 +204,7 @@ void shim::receive_result(raft_io* io, raft_message* m) {
     hide_uncommitted_configuration();
 }
 
-/// Notes that the log has the entries of the message, or is about to have them.
+/// Records that the log contains the entries of the message, or will contain them soon.
 void shim::accept() noexcept { verified_.index = std::max(verified_.index, std::exchange(compared_, 0)); }
 
 int shim::send(raft_io* io, raft_io_send* request, const raft_message* message, raft_io_send_cb done) {
@@ -243,7 +244,7 @@ int shim::append(raft_io* io, raft_io_append* request, const raft_entry* entries
             return;
         }
         if (status != 0) by.failed_ = status;
-        // Once a write has failed, later ones do not count.
+        // After a failed write, completions of later writes are not reported to C-Raft either.
         if (by.failed_ != 0) {
             by.unreported_.push_back(std::move(all));
             return;
@@ -252,7 +253,7 @@ int shim::append(raft_io* io, raft_io_append* request, const raft_entry* entries
         by.hide_uncommitted_configuration();  // a follower uses a configuration once it is stored
     });
     if (failed != 0) return failed;
-    (void)w.release();  // C-Raft calls back
+    (void)w.release();  // C-Raft's callback owns it now
     self.accept();
     self.record_configurations(entries, n);
     return 0;
@@ -272,7 +273,7 @@ int shim::truncate(raft_io* io, raft_index from) {
     return failed;
 }
 
-/// Begins an image. C-Raft uses this call for nothing else, and waits for the result before the next one.
+/// Begins an image. C-Raft uses this call for nothing else, and waits for the result before it calls again.
 int shim::async_work(raft_io* io, raft_io_async_work* request, raft_io_async_work_cb done) {
     request->cb = done;
     of(io).image_ = request;
@@ -293,7 +294,7 @@ int shim::snapshot_put(raft_io* io, unsigned trailing, raft_io_snapshot_put* req
     const int failed = self.under_.snapshot_put(io, trailing, request, snapshot, done);
     if (failed != 0) return failed;
     if (trailing == 0) {
-        // A snapshot of another member replaces the log.
+        // Handles a snapshot of another member, which replaces the log.
         self.accept();
         self.all_.clear();
         self.next_ = snapshot->index + 1;

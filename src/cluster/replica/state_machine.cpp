@@ -35,8 +35,8 @@ applied_entry state_machine::apply(std::string_view bytes) {
             default: result.results.push_back(commit(o)); break;
         }
     }
-    // Members may replay entries of earlier releases from different snapshots. No such entry drops records, so all
-    // members are equal when an entry first drops records.
+    // Members may replay entries of earlier releases from different snapshots. Entries of those releases drop no
+    // records. So all members have equal states before the first entry that drops records.
     if (format_of(bytes) >= first_format_that_drops) drop_erased(erased_now_);
     shrink();
     return result;
@@ -44,7 +44,8 @@ applied_entry state_machine::apply(std::string_view bytes) {
 
 void state_machine::drop_erased(std::size_t erased_now) {
     if (erased_.size() <= max_erased_) return;
-    // Drops more than the entry has added, so that the number falls, but not many more, so that no entry takes long.
+    // Drops more records than the entry has erased, so that their number falls. The limit of drops keeps each entry
+    // short.
     std::size_t max_drops = erased_now + max_erased_ / 2 + 1;
     ++latest_;
     version dropped = 0;
@@ -102,7 +103,7 @@ operation_result state_machine::import_records(const operation& o) {
     if (!checks_pass(o)) return {engine_status::conflict, 0, {}};
     if (const prepared_transaction* const t = prepared_.find_blocking(o.checks, o.writes))
         return {engine_status::conflict, 0, {}, t->who};
-    constexpr version max_version = version{1} << 62;  // the count of commits never reaches this
+    constexpr version max_version = version{1} << 62;  // versions never become this large
     if (o.absence >= max_version ||
         std::ranges::any_of(o.imported, [](const record_view& r) { return r.at >= max_version; }))
         return {engine_status::refused, 0, "a record has an impossible version"};
@@ -194,13 +195,14 @@ void state_machine::forget(const operation& o) {
 void state_machine::shrink() {
     while (order_.size() > history_limit_.writes ||
            (!order_.empty() && statistics_.kept_bytes > history_limit_.bytes)) {
-        // The floor is a version, so the writes of a commit are dropped together.
+        // The writes of one commit are dropped together, because the floor is a version.
         floor_ = order_.front().by;
         while (!order_.empty() && order_.front().by == floor_) {
             const replaced_write& r = order_.front();
             record_table& all = shard(r.of);
             if (const auto at = all.find(r.of); at != all.end()) {
-                // A record that was forgotten and made again has no former state that is that old.
+                // The loop finds nothing in a record that was forgotten and made again, because its former states are
+                // newer.
                 versioned_record& c = at->second;
                 while (c.before && (c.before->size() > 1 ? (*c.before)[1].since : c.since) <= floor_) {
                     c.before->pop_front();
@@ -226,7 +228,7 @@ state_machine::visible_state state_machine::as_of(std::string_view k, version at
     }
     const versioned_record& c = *found;
     if (!c.before) return {absent_in(at)};
-    // The last state that is not newer.
+    // Finds the last former state that is not newer than `at`.
     auto after = std::ranges::upper_bound(*c.before, at, {}, &previous_record::since);
     if (after == c.before->begin()) return {absent_in(at)};
     --after;
@@ -238,7 +240,7 @@ engine_status state_machine::get(backend::read_snapshot& of, backend::freshness 
                                  std::span<const backend::check> held, std::span<const key> wanted,
                                  std::vector<record>& found) const {
     const version at = how == backend::freshness::same && of.at != 0 ? of.at : latest_;
-    // A version that does not exist yet is of another group, or of a group that has lost its log.
+    // A version above the latest one comes from another group, or from a group that has lost its log.
     if ((at < floor_ || at > latest_) && !injected(fault::old_below_window)) return engine_status::conflict;
     const prepared_transaction* by = nullptr;
     bool is_held = false;
@@ -267,7 +269,7 @@ bool state_machine::changes_after(version& place, std::size_t max_changes, std::
     while (next != order_.end() && changes < max_changes) {
         const version commit = next->by;
         for (; next != order_.end() && next->by == commit; ++next, ++changes) {
-            // The record was forgotten, and perhaps made again: no program holds it any more.
+            // Skips a record that was forgotten and perhaps made again, because no program holds that record any more.
             if (const record& r = as_of(next->of, commit).is; r.at == commit) all.push_back({next->of, r});
         }
         place = commit;

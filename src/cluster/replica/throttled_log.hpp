@@ -1,7 +1,6 @@
-// Log lines about rejected connections. Their number is limited to a few lines a minute, however many connections are
-// rejected.
+// Log lines about rejected connections. At most a few lines a minute are logged, however many connections are rejected.
 //
-// Not thread-safe: it belongs to the loop's thread.
+// Not thread-safe: a throttled_log belongs to the loop's thread.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +13,12 @@ namespace tutti::cluster::replica {
 
 class throttled_log {
 public:
-    /// Counts one more refused connection. Returns the line to log. Returns nothing if the same line or too many lines
-    /// were logged within the last minute.
+    /// Counts one more rejected connection. Returns the line to log, or nothing if the same line or too many lines were
+    /// logged within the last minute.
     [[nodiscard]] std::string reject(std::string why, std::uint64_t now_ms) {
         ++all_;
-        // An unknown client may have chosen some of the words. It must not be able to write lines of its own.
+        // Cleans the text, because an unknown client may have chosen some of the words. The client must not be able to
+        // write lines of its own.
         std::ranges::replace_if(why, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
         std::erase_if(logged_, [now_ms](const log_line& l) { return now_ms - l.at >= minute_ms; });
         if (logged_.size() >= max_lines || std::ranges::find(logged_, why, &log_line::text) != logged_.end()) {

@@ -18,7 +18,7 @@ struct tls_relays::side {
     tls_relay* of = nullptr;
     uv_stream_t* stream = nullptr;  // null once it is closed
     std::string chunk;
-    std::size_t pending = 0;  // bytes that were sent here and not accepted yet
+    std::size_t pending = 0;  // bytes that were sent on this side and not accepted yet
     bool reads = false;
 };
 
@@ -51,7 +51,7 @@ uv_stream_t* tls_relays::add(identified_connection a) {
     return raft_end;
 }
 
-/// Makes the two ends of the local pair.
+/// Makes the local socket pair of a relay.
 bool tls_relays::connect(tls_relay& r, uv_stream_t*& raft_end) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return false;
@@ -62,7 +62,7 @@ bool tls_relays::connect(tls_relay& r, uv_stream_t*& raft_end) {
         ::uv_pipe_init(&loop_, pipe, 0);
         made[i] = reinterpret_cast<uv_stream_t*>(pipe);
         if (::uv_pipe_open(pipe, ends[i]) != 0) break;
-        ends[i] = -1;  // belongs to the pipe now
+        ends[i] = -1;  // the pipe owns the descriptor now
     }
     const bool whole = ends[0] < 0 && ends[1] < 0;
     for (int i = 0; i < 2; ++i) {

@@ -1,13 +1,13 @@
-// Connections of members under TLS. C-Raft reads and writes a libuv stream by itself, so it gets one end of a local
-// socket pair. A relay seals the bytes that C-Raft writes there, and sends them to the other member. The relay opens
-// the bytes that come from that member, and passes them to C-Raft.
+// Connections of members under TLS. C-Raft reads and writes a libuv stream by itself, so C-Raft gets one end of a local
+// socket pair. A relay at the other end encrypts the bytes that C-Raft writes, and sends them to the other member. The
+// relay decrypts the bytes that arrive from that member, and passes them to C-Raft.
 //
-//   RLY1  A relay reads from one side only while the other side accepts bytes. So no direction keeps more than
-//         `most_kept` and one read.
-//   RLY2  When one side ends, the relay ends the other side, too. Pending bytes may be lost, as on any connection that
-//         breaks. Raft sends lost bytes again.
+//   RLY1  A relay reads from one side only while the other side accepts bytes. So a relay buffers at most `most_kept`
+//         bytes and one read for each direction.
+//   RLY2  When one side ends, the relay ends the other side, too. Pending bytes may be lost, as on any broken
+//         connection. Raft sends lost messages again.
 //
-// Not thread-safe: it belongs to the loop's thread.
+// Not thread-safe: a relay belongs to the loop's thread.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ public:
     tls_relays& operator=(const tls_relays&) = delete;
 
     /// Adds a relay. Returns the end for C-Raft, which closes it and then calls raft_free for it. Returns null if
-    /// memory or descriptors are lacking; the connection is then being closed.
+    /// memory or file descriptors run out. The relay then closes the connection.
     [[nodiscard]] uv_stream_t* add(identified_connection a);
     void end_all();
     [[nodiscard]] bool empty() const noexcept { return all_.empty(); }

@@ -28,7 +28,7 @@ constexpr std::size_t read_at_once = 16384;  // under TLS
 // Keep-alive of TCP: idle seconds before the first probe, the number of probes, and the seconds between them.
 constexpr int idle_s = 10, probes = 3, probe_interval_s = 10;
 constexpr const char* beyond_loopback = "is beyond loopback, and this member has no certificate for TLS: give it one";
-constexpr int unacknowledged_ms = 10'000;  // after this, a member's connection is closed
+constexpr int unacknowledged_ms = 10'000;  // a member's connection is closed after this time
 
 uv_handle_t* handle(uv_tcp_t* s) { return reinterpret_cast<uv_handle_t*>(s); }
 
@@ -54,11 +54,12 @@ void set_up(uv_tcp_t* s) {
     set(s, TCP_KEEPCNT, probes);
 }
 
-/// Ends a connection whose bytes stay unacknowledged. The member is called again as soon as it can be reached, instead
-/// of when one of the kernel's ever rarer retransmissions succeeds.
+/// Makes the kernel end a connection whose bytes stay unacknowledged. C-Raft then connects again as soon as the member
+/// can be reached. Without this limit, it would wait for one of the kernel's retransmissions, which become rarer and
+/// rarer.
 void set_send_timeout(uv_tcp_t* s) { set(s, TCP_USER_TIMEOUT, unacknowledged_ms); }
 
-/// Returns the address for messages, without the port, which differs each time.
+/// Returns the peer's address for messages. Leaves out the port, because each connection has another one.
 std::string whereabouts_of(const uv_tcp_t* s) {
     sockaddr_storage at{};
     int size = sizeof at;
@@ -71,8 +72,8 @@ std::string whereabouts_of(const uv_tcp_t* s) {
 }  // namespace
 
 struct transport::impl {
-    /// A connection that has not identified itself. In the clear no more than `awaited` bytes are read, because later
-    /// bytes belong to the connection's next owner.
+    /// A connection that has not identified itself. Without TLS, this object reads no more than `awaited` bytes,
+    /// because later bytes belong to the connection's next owner.
     struct half_open_connection {
         impl* of = nullptr;
         uv_tcp_t* socket = nullptr;
@@ -124,7 +125,7 @@ struct transport::impl {
     }
     void drop(half_open_connection& h) { half_open.erase(h.place); }
 
-    /// Ends the connection. C-Raft is notified when it is closed.
+    /// Ends the connection. C-Raft is notified when the connection is closed.
     static void end(half_open_connection& h, int why) {
         if (h.failed != 0) return;
         h.failed = why;
@@ -135,7 +136,7 @@ struct transport::impl {
             if (!mine.resolves) dispose(mine);
         });
     }
-    /// Handles a closed connection without pending operations.
+    /// Disposes of a closed connection that has no pending operations.
     static void dispose(half_open_connection& h) {
         impl& of = *h.of;
         if (h.asked != nullptr) {
@@ -170,7 +171,7 @@ struct transport::impl {
                 if (n < 0 || mine.over) return end(mine, RAFT_NOCONNECTION);
                 mine.of->receive_bytes(mine, std::string_view{mine.chunk}.substr(0, static_cast<std::size_t>(n)));
             });
-        // After a TLS handshake, the connection is reading already.
+        // UV_EALREADY is no failure, because the connection is already reading after a TLS handshake.
         if (failed != 0 && failed != UV_EALREADY) end(h, RAFT_NOCONNECTION);
     }
     void receive_bytes(half_open_connection& h, std::string_view came) {
@@ -199,7 +200,7 @@ struct transport::impl {
         return pending.empty() || write(*stream(h.socket), std::move(pending));
     }
 
-    /// Rejects the connection for that reason. If `why` is empty, the other side has ended it.
+    /// Rejects the connection for the reason `why`. If `why` is empty, the other side has ended the connection.
     void refuse(half_open_connection& h, const std::string& why) {
         if (!h.came()) {
             if (!why.empty()) log_lookup_failure(h.wanted, h.address + " " + why);
@@ -270,13 +271,13 @@ struct transport::impl {
         if (uv_stream_t* const to = for_raft(std::move(a)); to != nullptr)
             accept(&face, received.own_id, address.c_str(), to);
     }
-    /// Returns the stream that C-Raft reads and writes. Returns null on failure; the connection is then being closed.
+    /// Returns the stream that C-Raft reads and writes. Returns null on failure, and then closes the connection.
     uv_stream_t* for_raft(identified_connection a) {
         return a.tls ? member_relays->add(std::move(a)) : stream(a.socket);
     }
 
-    /// Rejects bytes that are not a hello. A client that begins a TLS handshake with a member without TLS gets the
-    /// reason in the clear.
+    /// Rejects bytes that are not a hello. If a client begins a TLS handshake with a member without TLS, the member
+    /// sends the reason as plain text.
     void receive_other_than_hello(half_open_connection& h) {
         if (h.tls || !wire::looks_like_handshake(h.input)) return refuse(h, "has sent bytes of another protocol");
         welcome answer;
@@ -341,7 +342,7 @@ struct transport::impl {
         h.resolves = failed == 0;
         if (failed != 0) end(h, RAFT_NOCONNECTION);
     }
-    /// Connects to one of the name's addresses, another one at each try of C-Raft.
+    /// Connects to one of the name's addresses. Each try of C-Raft uses the next address.
     void call_one_of(half_open_connection& h, int status, const addrinfo* found) {
         if (status != 0) return refuse(h, std::string{"cannot be looked up: "} + ::uv_strerror(status));
         std::vector<const sockaddr*> all;
@@ -397,7 +398,7 @@ struct transport::impl {
         uv_stream_t* const to = for_raft(std::move(a));
         asked->cb(asked, to, to == nullptr ? RAFT_NOCONNECTION : 0);
     }
-    /// Logs a message about a member, unless it equals the last one about this member.
+    /// Logs a message about a member, unless the last message about this member was the same.
     void log_lookup_failure(std::uint64_t id, const std::string& what) {
         std::string& last = complained[id];
         if (last == what) return;
@@ -436,7 +437,7 @@ transport::transport(uv_loop_t& loop, self who, address_book& where, on_program_
         });
         for (const auto& h : mine.half_open) {
             impl::end(*h, RAFT_CANCELED);
-            h->failed = RAFT_CANCELED;  // even if it was ending already
+            h->failed = RAFT_CANCELED;  // even if the connection was already ending
         }
         mine.member_relays->end_all();
     };

@@ -1,14 +1,14 @@
-// Counts the entries after the damage of a log that this member may have acknowledged beyond its durable record
-// (durable_record.hpp). Intact entries lie there. But their file may have come from another member, or from another
-// place of the log. Only the ring of digests shows this.
+// Counts the intact entries after the damage in a log that this member may have acknowledged beyond its durable record
+// (durable_record.hpp). Not every intact entry counts, because its file may have come from another member, or from
+// another place of the log. Only the ring of digests shows this.
 //
-//   UNK1  The ring knows every entry up to `last` that the log has had since its last snapshot. So an entry that equals
-//         the ring's entry of any index is already counted by `last`, wherever it lies now.
-//   UNK2  An entry that the ring does not know may lie beyond `last`: a crash of the machine can remove its digest. An
-//         unknown entry is counted as one after all known entries.
+//   UNK1  The ring has a digest of every entry up to `last` that the log has had since its last snapshot. So an entry
+//         that equals the ring's entry of any index is already counted by `last`, wherever the entry lies now.
+//   UNK2  An entry without a digest in the ring is *unknown*. It may lie beyond `last`, because a crash of the machine
+//         can remove its digest. An unknown entry is counted as one after all known entries.
 //   UNK3  Two entries may be equal: barriers of one term, and a commit that its program sent again. So a barrier or a
-//         configuration is known only beside a known entry. After the entry `last`, a commit is known only if the next
-//         one is, too.
+//         configuration counts as known only next to a known entry. After the entry `last`, a commit counts as known
+//         only if the next commit is known, too.
 //
 // Not thread-safe.
 #pragma once
@@ -23,12 +23,12 @@ namespace tutti::cluster::replica {
 
 class unknown_entries {
 public:
-    /// Compares entries with `record`, which outlives this object. If `record` is null, each entry counts.
+    /// Compares entries with `record`, which must outlive this object. If `record` is null, each entry counts.
     explicit unknown_entries(const durable_contents* record) noexcept : record_{record} {}
 
     /// Adds the intact entries of one segment in their order. Their bytes must stay valid until the next `end_segment`.
-    /// Compares a commit that does not follow a known one with the whole ring. Makes at most 2^25 comparisons in all;
-    /// further commits count.
+    /// Compares a commit with the whole ring unless the commit follows a known entry. Makes at most 2^25 comparisons in
+    /// all, and counts further commits without a comparison.
     void add(const logged_entry& e);
     void end_segment();
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
@@ -41,12 +41,12 @@ private:
 
     const durable_contents* record_;
     std::uint64_t count_ = 0;
-    std::uint64_t at_ = 0;              // index of the entry before; 0: it is not known
-    std::uint64_t maybe_ = 0;           // possible index of the entry before, if that is uncertain (UNK3)
+    std::uint64_t at_ = 0;              // index of the previous entry; 0: it is not known
+    std::uint64_t maybe_ = 0;           // possible index of the previous entry, if it is uncertain (UNK3)
     bool is_behind_ = false;            // the last known entry is `last`
-    std::uint64_t run_ = 0;             // of the entry before
+    std::uint64_t run_ = 0;             // that of the previous entry
     std::uint64_t left_ = 1ULL << 25;   // comparisons
-    std::vector<logged_entry> before_;  // counted entries that follow each other up to the next one
+    std::vector<logged_entry> before_;  // counted entries in a row, up to the next entry
 };
 
 }  // namespace tutti::cluster::replica

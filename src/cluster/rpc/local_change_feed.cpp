@@ -8,8 +8,8 @@
 namespace tutti::cluster {
 namespace {
 
-/// The largest number of reports that are kept. Each report names an object that a block here watched, unless another
-/// node reports an object that this node did not watch.
+/// The maximum number of reports that are kept. Normally each report names an object that a block of this node watched,
+/// but another node may also report an object that this node did not watch.
 constexpr std::size_t max_pending = 65536;
 
 }  // namespace

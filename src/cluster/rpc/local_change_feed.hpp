@@ -1,8 +1,8 @@
-// The feed of a node's wakeup_notifier: reports which of the objects that the node's blocks watch have changed.
+// The change feed of a node's wakeup_notifier. It reports changes of the objects that the node's blocks watch.
 //
-// A commit that changes an object here reports the change, and so does the thread that reads other nodes' messages.
-// Neither may wait, so the reports are kept until the notifier's thread takes them. The feed breaks beyond
-// `max_pending` reports, and when a node is lost. Every sleeping block then checks its objects itself.
+// Two threads report changes: that of a commit that changes an object here, and the one that reads other nodes'
+// messages. Neither thread may block, so the feed keeps the reports until the notifier's thread takes them. The feed
+// breaks beyond `max_pending` reports, and when a node is lost. Every sleeping block then checks its objects itself.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once

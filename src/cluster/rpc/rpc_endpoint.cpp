@@ -101,9 +101,9 @@ void rpc_client::finish() {
     discard(prefetch_);
 }
 
-/// Spins for a short time. Returns true if the batch is complete. An answer from this machine, or from a near one,
-/// arrives sooner than a sleeping thread wakes up. Other threads may use the processor meanwhile. If the answers take
-/// longer, the next waits do not spin. The number of these waits grows each time.
+/// Spins for a short time. Returns true if the batch is complete. Spinning pays because an answer from this machine, or
+/// from a near one, arrives sooner than a sleeping thread wakes up. Yields the processor to other threads meanwhile. If
+/// answers take longer, the next waits do not spin, and their number grows each time.
 bool rpc_client::spin_until_complete(const call_batch& r) noexcept {
     if (descriptor_.hooks != nullptr) return false;  // a scheduler's worker has other contexts to run
     if (waits_without_spinning_ != 0) {
@@ -155,10 +155,10 @@ void rpc_client::pause(unsigned attempt) {
                                 .began_ns = since});
 }
 
-/// Returns true if a message of `node` arrived within half of `failure_timeout`. The node treats this one as lost after
-/// all of `failure_timeout` without a message. The other half is for the messages that this node has sent meanwhile.
-/// Both nodes send equally often. Relaxed, because the time orders nothing, and an outdated value only makes the node
-/// seem silent.
+/// Returns true if a message of `node` arrived within half of `failure_timeout`. `node` treats this node as lost after
+/// a whole `failure_timeout` without a message. The other half of that time is a margin for the messages from this node
+/// to `node`, because both nodes send equally often. Relaxed, because the time orders nothing, and an outdated value
+/// only makes the node seem silent.
 bool rpc_client::is_reachable(node_number node) const noexcept {
     const std::int64_t since = endpoint_.last_heard_ns_[node].load(std::memory_order_relaxed);
     return base::now().time_since_epoch().count() - since <
@@ -184,8 +184,8 @@ void rpc_client::receive_answer(std::uint64_t number, node_number from, std::str
     }
 }
 
-/// Stops waiting for the answers of `node`. Calls to other nodes are still waited for, because their answers tell that
-/// those nodes are not lost.
+/// Stops waiting for the answers of `node`. Still waits for answers of other nodes, because each answer shows that its
+/// node is not lost.
 void rpc_client::fail_calls_to(node_number node) {
     const std::lock_guard hold{guard_};
     for (call_batch& r : batches_) {
@@ -269,11 +269,11 @@ void rpc_endpoint::join() {
     if (transport_->others_have_begun()) rejoin();
 }
 
-/// Has the other nodes admit this one. A former process of this node was in the cluster before.
+/// Asks the other nodes to admit this node again. A former process of this node was in the cluster before.
 void rpc_endpoint::rejoin() {
-    // The pause before a try doubles each time, because lists of moved objects may be long. Each round begins
-    // immediately and with the shortest pause, because objects that keep moving between the other nodes take several
-    // rounds.
+    // The pause before a try doubles each time, because lists of moved objects may be long. But each round begins
+    // immediately, with the shortest pause, because several rounds are needed while objects move between the other
+    // nodes.
     constexpr std::chrono::milliseconds shortest{5}, longest{1000};
     std::chrono::milliseconds before_next_try = shortest;
     std::vector<bool> serving;
@@ -406,14 +406,15 @@ void rpc_endpoint::invalidate_copy(const object_id& id, node_number holder, std:
     try {
         send(holder, wire::message_type::invalidate, 0, wire::encode(wire::invalidation{.id = id, .grant = grant}));
     } catch (const std::bad_alloc&) {
-        return;  // the writer's next prepare asks again
+        return;  // the writer asks again at its next prepare
     }
 }
 
 void rpc_endpoint::on_node_lost(node_number node) noexcept {
     node_.on_node_lost(node);
     rejoin_.on_node_lost(node);
-    // That node no longer reports changes of its objects, or of objects that its transactions hold.
+    // Breaks the feed, because the lost node no longer reports changes of its objects, or of objects that its
+    // transactions hold.
     local_changes_.break_feed();
     for (auto& l : clients_by_slot_) {
         rpc_client* const one = l.load(std::memory_order_acquire);

@@ -1,7 +1,8 @@
-// The network port over a transport: numbered calls, threads that wait for the answers, and lost nodes.
+// Implements the network port over a transport: numbers calls, lets threads wait for the answers, and handles lost
+// nodes.
 //
-// A context that waits for answers rests (api/hooks/data_participant.hpp). If a scheduler runs the context, its worker
-// runs other contexts meanwhile.
+// If a scheduler runs the context that waits for answers, its worker runs other contexts meanwhile
+// (api/hooks/data_participant.hpp).
 //
 // An RPC client belongs to one context. The client's slot is part of the name of every transaction that the context
 // runs. Each call carries the slot and a count. A late answer carries an old count, so it is dropped.
@@ -43,12 +44,12 @@ public:
     void pause(unsigned attempt) override;
     [[nodiscard]] bool is_reachable(node_number node) const noexcept override;
 
-    /// Returns true if a timeline is being recorded. The timeline needs to know when attempts begin.
+    /// Returns true if a timeline is being recorded. A timeline needs the times at which attempts begin.
     [[nodiscard]] bool is_recording() const noexcept;
     /// Tells the timeline that calls from here on belong to attempt `sequence` of this context.
     void set_attempt(std::uint64_t sequence) noexcept { attempt_ = sequence; }
-    /// Tells the timeline that the attempt of an outermost block begins. The timeline shows the attempt at its end if
-    /// the attempt has asked another node or waited.
+    /// Tells the timeline that the attempt of an outermost block begins. When the attempt ends, the timeline records it
+    /// if it has called another node or waited.
     void on_attempt_begin() noexcept;
     void on_attempt_end(timeline_outcome how, rollback_reason why) noexcept {
         if (is_remote_) record_attempt(how, why);
@@ -56,7 +57,7 @@ public:
 
 private:
     friend class rpc_endpoint;
-    /// Calls whose answers are waited for together.
+    /// Calls of one thread, which waits for all their answers together.
     struct call_batch {
         std::span<call> calls;
         std::uint64_t first = 0;
@@ -64,8 +65,8 @@ private:
         std::int64_t sent_ns = 0;        // by the timeline's clock; 0: not recorded
         std::uint64_t sequence = 0;      // the attempt that asks
         node_number last_to_answer = 0;  // the node whose answer arrived last
-        /// Not zero: no answer is missing. Stored with release by the thread that receives the last answer. Loaded with
-        /// acquire by the thread that waits.
+        /// Not zero if no answer is missing. The thread that receives the last answer stores it with release, and the
+        /// waiting thread loads it with acquire.
         tutti::detail::shared<std::uint32_t> completed{1};
         [[nodiscard]] bool is_complete() const noexcept { return completed.load(std::memory_order_acquire) != 0; }
     };
@@ -95,8 +96,8 @@ private:
     call_batch &current_ = batches_[0], &prefetch_ = batches_[1];
     std::uint64_t next_call_ = 1;
     std::uint64_t random_ = 0;
-    unsigned waits_without_spinning_ = 0;       // how many of the next waits do not spin
-    unsigned last_waits_without_spinning_ = 0;  // the latest value that waits_without_spinning_ was set to
+    unsigned waits_without_spinning_ = 0;       // the number of coming waits that do not spin
+    unsigned last_waits_without_spinning_ = 0;  // the latest value to which waits_without_spinning_ was set
     // For the timeline:
     std::uint64_t attempt_ = 0;            // the attempt that asks
     std::uint64_t outermost_attempt_ = 0;  // the attempt of the outermost block
@@ -114,14 +115,14 @@ public:
     rpc_endpoint(protocol_node& of, local_change_feed& local_changes, const wire::transport_options& how,
                  std::chrono::milliseconds failure_timeout, std::function<node_status()> status_source);
     ~rpc_endpoint() override;
-    /// Waits until all nodes are connected. If the others have begun without this node, also waits until they have
-    /// admitted it. Throws wire::wire_error, as the constructor does.
+    /// Waits until all nodes are connected. If the other nodes have begun without this node, also waits until they have
+    /// admitted this node. Throws wire::wire_error, as the constructor does.
     void join();
 
-    /// Returns a client for one more context. The endpoint keeps the client until its own end. Throws
-    /// std::length_error if there are too many clients.
+    /// Returns a client for one more context. The client lives as long as the endpoint. Throws std::length_error if
+    /// there are too many clients.
     rpc_client& open_client(core::descriptor& context);
-    /// Adds the status that the endpoint knows to `to`.
+    /// Adds the endpoint's part of the status to `to`.
     void fill_status(node_status& to) const;
 
     void set_call_handler(call_handler* handler) override;

@@ -1,4 +1,5 @@
-// The RPC endpoint as the transport of servers' calls. Servers' calls use three messages that blocks do not use.
+// The part of the RPC endpoint that transports calls between servers. These calls use three messages that blocks do not
+// use.
 #include <new>
 
 #include "cluster/protocol/call_messages.hpp"
@@ -13,7 +14,7 @@ void rpc_endpoint::set_call_handler(call_handler* handler) {
 }
 
 std::size_t rpc_endpoint::max_bytes() const noexcept {
-    constexpr std::size_t frame = 64;  // an answer has fewer bytes than this beside its payload
+    constexpr std::size_t frame = 64;  // an answer has fewer bytes than this in addition to its payload
     return node_.max_message_bytes - std::min(node_.max_message_bytes, frame);
 }
 
@@ -31,8 +32,8 @@ void rpc_endpoint::send_reply(unsigned to, std::uint64_t number, const forwarded
     try {
         send(static_cast<node_number>(to), wire::message_type::run_reply, number, wire::encode(how));
     } catch (const std::bad_alloc&) {
-        // The node that waits for the answer must learn of the failure. Giving up the connection tells it that this
-        // node is lost.
+        // The node that waits for the answer must learn of the failure. If this node closes the connection, the other
+        // node treats this node as lost.
         transport_->disconnect(static_cast<node_number>(to));
     }
 }

@@ -55,7 +55,7 @@ timeline_operation operation_of(wire::message_type kind, std::string_view body) 
             wire::reader from{body};
             wire::prepare head;  // the header only, because its lists may be long
             from(head.who), from(head.as), from(head.decides);
-            // If the receiver holds its part, its locks stay until the decision arrives, whichever node has decided.
+            // Unless the receiver decides, its locks stay until the decision of another node arrives.
             return head.decides == wire::decider::receiver ? timeline_operation::commit : timeline_operation::lock;
         }
         case wire::message_type::decide:
@@ -79,7 +79,7 @@ wire::transaction_name attempt_of(wire::message_type kind, std::string_view body
         case wire::message_type::release:
         case wire::message_type::reserve:
             wire::reader{body}(who);
-            who.sequence = 0;  // it numbers a hold, and holds are counted separately
+            who.sequence = 0;  // the number is that of a hold, and holds are counted separately
             break;
         default: break;
     }

@@ -1,4 +1,4 @@
-// Records, at an observer's request, what the threads of a node wait for and what the node serves.
+// At an observer's request, records what the threads of a node wait for, and which requests the node serves.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -20,10 +20,10 @@ public:
     /// The largest number of events. Later events are left out and counted.
     static constexpr std::size_t max_events = 100'000;
 
-    /// Returns true while it records. The load is relaxed, because it needs no order: an event recorded after the
-    /// recording has ended is dropped.
+    /// Returns true while the timeline records. The load is relaxed, because no order is needed: an event that arrives
+    /// after the end of the recording is dropped.
     [[nodiscard]] bool is_recording() const noexcept { return is_recording_.load(std::memory_order_relaxed); }
-    /// Returns the time of the timeline's clock in nanoseconds, or 0 while it does not record.
+    /// Returns the time of the timeline's clock in nanoseconds, or 0 while the timeline does not record.
     [[nodiscard]] std::int64_t begin() const noexcept { return is_recording() ? now() : 0; }
     [[nodiscard]] static std::int64_t now() noexcept { return base::real_now().time_since_epoch().count(); }
 
@@ -32,7 +32,8 @@ public:
 
     /// Starts an empty recording. Throws std::bad_alloc.
     void start();
-    /// The oldest events that were not taken yet, how many events were left out, and whether more events follow.
+    /// The oldest events that were not taken yet, the number of events that were left out, and whether more events
+    /// follow.
     struct timeline_chunk {
         std::vector<timeline_event> events;
         std::uint64_t left_out = 0;
@@ -50,7 +51,7 @@ private:
     std::uint64_t left_out_ = 0;
 };
 
-/// Returns what a message asks for or tells.
+/// Returns the operation that a message requests or reports.
 [[nodiscard]] timeline_operation operation_of(wire::message_type kind, std::string_view body) noexcept;
 /// Returns the thread and the attempt that a message belongs to. Returns no_node and 0 if the message does not name
 /// them.

@@ -13,7 +13,8 @@ constexpr unsigned bits_of_call = 40;  // the low bits of a request's number; th
 
 }  // namespace
 
-/// Sends the messages that a protocol node sends by itself. Even messages for its own node go over the network.
+/// Sends the messages that a protocol node sends on its own initiative. Even messages to the node itself go over the
+/// network.
 class simulated_cluster::simulated_sender final : public change_listener {
 public:
     simulated_sender(simulated_cluster& in, node_number at) noexcept : cluster_{in}, at_{at} {}
@@ -139,7 +140,7 @@ void simulated_cluster::rejoin(node_number n, process which, std::uint64_t notic
         return network_.after(2 * notice, [this, n, notice] { restart_node(n, notice); });
     }
     if (is_admitted(n)) return;
-    // If a node has not been started again, there is no process to connect with.
+    // Sends the requests again only if all nodes run, because an ended node has no process to connect with.
     if (std::ranges::find(lives_, life::ended) == lives_.end()) a.resend();
     network_.after(50, [this, n, which, notice] { rejoin(n, which, notice); });
 }
@@ -159,7 +160,8 @@ bool simulated_cluster::accepts(node_number to, const wire::header& h, ends of) 
     if (lives_[to] == life::ended) return false;
     if (to == h.from || injected(fault::accept_late_messages) || injected(fault::rejoin_as_former)) return true;
     process& known = links_[to][h.from];
-    // A new process is connected with as soon as its former process is lost.
+    // Once the former process of the sender is lost, the first rejoin message connects the receiver with the new
+    // process.
     const bool calls =
         wire::is_rejoin_message(h.type) && lives_[h.from] != life::ended && of.from == processes_[h.from];
     if (known == 0 && calls) known = of.from;

@@ -1,5 +1,6 @@
 // A whole cluster in one thread: its protocol nodes, and a network in virtual time between them. A `simulated_thread`
-// is one thread of a node. Its creator provides its stack, and decides what an arrival costs.
+// is one thread of a node. A derived class provides the thread's stack, and a derived cluster decides when an arriving
+// frame is handled.
 #pragma once
 
 #include <algorithm>
@@ -42,10 +43,9 @@ public:
     /// have noticed the loss of the former one. If another node is lost before its ownership report, the new process
     /// ends, and is started again after `notice`. REQUIRES: the node has ended.
     void restart_node(node_number n, std::uint64_t notice);
-    /// Starts the node again, but without requests to the others. See resend_requests.
+    /// Starts the node again, but sends no requests to the other nodes. See resend_requests.
     void begin_rejoin(node_number n);
-    /// Asks the nodes that have not answered.
-    /// REQUIRES: begin_rejoin.
+    /// Sends the requests again to the nodes that have not answered. REQUIRES: begin_rejoin was called.
     void resend_requests(node_number n) { rejoins_[n]->resend(); }
     /// Returns true if the node has ever ended.
     [[nodiscard]] bool has_ended(node_number n) const noexcept { return lives_[n] != life::running; }
@@ -57,7 +57,7 @@ public:
     /// Returns true if the node runs, admitted or not.
     [[nodiscard]] bool is_running(node_number n) const noexcept { return lives_[n] != life::ended; }
 
-    /// Returns the node's rejoin version, at which all that it had owned before has ended. Returns 0 if it has
+    /// Returns the node's rejoin version, as of which the node's former ownership has ended. Returns 0 if the node has
     /// not rejoined.
     [[nodiscard]] std::uint64_t rejoin_version(node_number n) { return rejoins_[n]->version(); }
     [[nodiscard]] std::uint64_t latest_rejoin_version() {
@@ -71,7 +71,7 @@ public:
 
 protected:
     using process = std::uint64_t;  ///< a process of a node, from 1 on; 0: none
-    /// The processes at both ends of a connection, which precede each frame.
+    /// The processes at both ends of a connection. Their numbers precede each frame.
     struct ends {
         process from, to;
     };
@@ -80,26 +80,26 @@ protected:
     [[nodiscard]] static std::string_view body_of(const std::string& frame) {
         return std::string_view{frame}.substr(sizeof(ends) + wire::header::size);
     }
-    /// Takes a frame: the protocol node serves it, or the simulated thread gets the answer.
+    /// Handles a frame: the protocol node serves a request, or the simulated thread gets an answer.
     void deliver(node_number to, const std::string& frame);
-    /// Handles an arrival: takes the frame now, or later.
+    /// Called when a frame arrives. Handles the frame now or later.
     virtual void on_arrival(node_number to, const std::string& frame) { deliver(to, frame); }
-    /// Called when an object has changed that a block at that node watches.
+    /// Called when an object that a block of that node watches has changed.
     virtual void on_change(node_number at, const object_id& id) = 0;
-    /// Reports an event that no run may show.
+    /// Reports an event that must not happen in any run.
     virtual void fail(const char* what) = 0;
-    /// Called when that node has lost the other one. The node's threads know of the loss by then.
+    /// Called when node `at` has lost node `lost`. By then the threads of `at` know of the loss.
     virtual void on_node_lost(node_number at, node_number lost) { static_cast<void>(at), static_cast<void>(lost); }
-    /// Called with a new protocol node, also of a restarted node, before anything happens there. Not called for those
-    /// that the simulated cluster begins with.
+    /// Called with a new protocol node, including that of a restarted node, before the node does anything. Not called
+    /// for the protocol nodes with which the simulated cluster begins.
     virtual void on_new_node(protocol_node& fresh) { static_cast<void>(fresh); }
     /// Called when a restarted node has been admitted.
     virtual void on_rejoined(node_number n) { static_cast<void>(n); }
     /// Ends the node before any other node notices.
     void end_unnoticed(node_number n) noexcept { lives_[n] = life::ended; }
-    /// Returns true if the node is admitted by now. An admitted node serves.
+    /// Returns true if the node has been admitted, and so serves requests.
     bool is_admitted(node_number n);
-    /// Makes node `at` notice that the other one has ended, unless `at` has ended itself.
+    /// Makes node `at` notice that the other node has ended, unless `at` has ended itself.
     void lose_node(node_number at, node_number lost);
 
 private:
@@ -128,14 +128,14 @@ private:
     wire::simulated_network network_;
 };
 
-/// The port of one thread of a node. The thread's number goes with every request, so an answer finds the thread,
-/// and counts only once.
+/// The port of one thread of a node. Every request has the thread's number, so an answer finds the thread, and counts
+/// only once.
 class simulated_thread : public network {
 public:
     /// Makes a thread. Threads are numbered in the order in which they are made.
     simulated_thread(simulated_cluster& in, node_number at);
 
-    /// REQUIRES: runs on the stack that suspend() leaves.
+    /// REQUIRES: the caller runs on the stack that suspend() leaves.
     void exchange(std::span<call> calls) override;
     void begin(std::span<call> calls) override;
     void finish() override;
@@ -157,11 +157,11 @@ protected:
 private:
     friend class simulated_cluster;
 
-    /// Calls whose answers are waited for together.
+    /// Calls of the thread, which waits for all their answers together.
     struct call_batch {
         std::span<call> calls;
         std::uint64_t first = 0;
-        /// Returns true if each call was answered, or its node was given up.
+        /// Returns true if each call was answered, or was given up because its node was lost.
         [[nodiscard]] bool is_complete() const noexcept;
     };
 

@@ -20,12 +20,12 @@
 namespace tutti::core {
 namespace {
 
-/// A share of the locks. `lock` guards all writes to it.
+/// A share of the locks. `lock` guards all writes to the members.
 ///
-/// No wake-up is lost. A transaction that finds a lock held notes `releases` in the same critical section. Before it
-/// sleeps, it enters itself as a sleeper in a second critical section. A release before that second section has moved
-/// the count, which the kernel compares with the noted value. A release after it finds the sleeper, moves the count and
-/// wakes all sleepers.
+/// No wake-up is lost. A transaction that finds a lock held reads the count `releases` in the same critical section.
+/// Before the transaction sleeps, it enters itself as a sleeper in a second critical section. A release before the
+/// second section has changed the count, and the kernel compares the count with the value that was read. A release
+/// after the second section finds the sleeper, changes the count and wakes all sleepers.
 struct alignas(64) stripe {
     base::lock lock;
     detail::shared<std::uint32_t> releases{0};  // waiters for a lock of this stripe sleep on this word
@@ -47,12 +47,12 @@ auto locked(descriptor& d, stripe& s, F&& f) {
     });
 }
 
-/// The maximum number of sleeps of a transaction before it rolls back, while an older or a younger transaction holds
-/// the lock.
+/// The maximum number of times that a transaction sleeps before it rolls back: if an older, or if a younger transaction
+/// holds the lock.
 constexpr unsigned max_sleeps_for_older = 4;
 constexpr unsigned max_sleeps_for_younger = 64;
-/// The same for a transaction that cannot start over, and whose caller gets an error. The sleeps amount to seconds. So
-/// the error does not depend on how soon a killed holder gets a processor to notice the request.
+/// The limit for a transaction that cannot start over, so that its caller gets an error. These sleeps take seconds in
+/// all, so that a killed holder gets a processor and notices the request before the error is raised.
 constexpr unsigned max_sleeps_of_irrevocable = 2048;
 
 /// Returns how often d sleeps before it rolls back. REQUIRES: another transaction holds the lock.
@@ -67,18 +67,17 @@ struct holder_search {
     bool held_already = false;
 };
 
-/// Returns true if `h`, which belongs to no transaction around d, keeps d from taking the lock.
+/// Returns true if `h` keeps d from acquiring the lock. REQUIRES: `h` does not belong to a transaction around d.
 bool blocks(const abstract_holding& h, bool shared, const descriptor& d, std::uint64_t age) noexcept {
     if (h.held && !(h.shared && shared)) return true;
     return h.claimed_alone && h.age < age && !d.cannot_be_killed();
 }
 
-/// Looks for a holder that d has to wait for, or for a transaction that has claimed the lock. The time grows with the
-/// nesting depth of open-nested transactions and with the number of claims, but not with the number of sharers. Every
-/// exclusive holder was alone, except for its ancestors, when it took the lock. A transaction that took the lock later
-/// runs inside that holder. So exclusive holders are d and its ancestors, up to the first one that blocks d. The
-/// same is true of all holders that a transaction looks at if it wants the lock for itself. REQUIRES: the stripe is
-/// locked.
+/// Searches for a holder that d has to wait for, or for a transaction that has claimed the lock. The time grows with
+/// the nesting depth of open-nested transactions and with the number of claims, but not with the number of sharers. The
+/// reason: when an exclusive holder acquired the lock, no transaction but its ancestors held the lock, and later
+/// holders run inside that holder. So the exclusive holders before the first one that blocks d are d and its ancestors.
+/// If d wants the lock exclusively, this is true of all holders that the search visits. REQUIRES: the stripe is locked.
 holder_search find(const stripe& s, std::uint64_t hash, const lock_name& name, bool shared, const descriptor& d,
                    std::uint64_t age) noexcept {
     holder_search found{.own = s.held.held_by(d, name, hash).holding};
@@ -111,10 +110,10 @@ void add_holding(descriptor& d, stripe& s, std::uint64_t hash, const abstract_ho
     d.abstract_locks = &mine;
 }
 
-/// A transaction that does not hold the lock claims it after this number of looks in vain.
+/// A transaction that does not share the lock claims it after it has found the lock held this many times.
 constexpr unsigned tries_before_claim = 8;
 
-/// Claims the lock for d, which waits to be its only holder. REQUIRES: the stripe is locked.
+/// Claims the lock for d, which waits until it can be the only holder. REQUIRES: the stripe is locked.
 void claim(descriptor& d, stripe& s, std::uint64_t hash, const lock_name& name, abstract_holding* mine,
            std::uint64_t age, unsigned turn) {
     if (mine == nullptr) {
@@ -128,15 +127,15 @@ void claim(descriptor& d, stripe& s, std::uint64_t hash, const lock_name& name, 
     }
 }
 
-/// Another holder of a lock, found in the critical section in which `releases` read `seen`.
+/// Another holder of a lock, found in the critical section in which the value of `releases` was `seen`.
 struct lock_conflict {
     wait_target holder;
     bool older = false;  // older than the transaction that found it
     std::uint32_t seen = 0;
 };
 
-/// Takes the lock for d, unless another holder or a claim blocks d. Then returns that holder. Throws std::bad_alloc,
-/// and then nothing has changed.
+/// Acquires the lock for d and returns nothing. If another holder or a claim blocks d, returns that holder instead.
+/// Throws std::bad_alloc, and then nothing has changed.
 std::optional<lock_conflict> try_take(descriptor& d, const lock_name& name, bool shared, std::uint64_t age,
                                       unsigned turn) {
     const std::uint64_t hash = hash_of(name);
@@ -145,7 +144,7 @@ std::optional<lock_conflict> try_take(descriptor& d, const lock_name& name, bool
         const holder_search found = find(s, hash, name, shared, d, age);
         if (const abstract_holding* const h = found.blocking; h != nullptr) {
             if (!shared) claim(d, s, hash, name, found.own, age, turn);
-            // The holder cannot end while the stripe is locked: it has to unlink its holding first.
+            // While the stripe is locked, the holder cannot end, because it has to unlink its holding first.
             return lock_conflict{.holder = {h->holder, h->holder->state.load(std::memory_order_acquire)},
                                  .older = h->age < age,
                                  .seen = s.releases.load(std::memory_order_relaxed)};
@@ -155,7 +154,7 @@ std::optional<lock_conflict> try_take(descriptor& d, const lock_name& name, bool
     });
 }
 
-/// Lets undo actions commit beside d once d has begun to wait, while it lives.
+/// A scope in which other transactions' undo actions may commit beside d, from the time when d begins to wait.
 class undo_commit_offer {
 public:
     explicit undo_commit_offer(descriptor& d) noexcept : d_{d} {}
@@ -169,7 +168,7 @@ public:
         d_.lets_undo_commit.store(1, std::memory_order_seq_cst);
         wake_sleepers(d_);
     }
-    /// Withdraws the offer. Called before a block that jumps is left without destructors.
+    /// Withdraws the offer. Called explicitly before a jump out of the block, which skips the destructor.
     void end() noexcept {
         if (std::exchange(offered_, false)) d_.lets_undo_commit.store(0, std::memory_order_seq_cst);
     }
@@ -185,7 +184,8 @@ private:
     bool offered_ = false;
 };
 
-/// Sleeps until a holder releases a lock of the stripe, or for a random time whose limit grows with the turns.
+/// Sleeps until a holder releases a lock of the stripe, at most for a random time. The limit of that time grows with
+/// `turn`.
 void sleep_for_release(descriptor& d, stripe& s, const lock_conflict& conflict, unsigned turn) noexcept {
     if (d.hooks != nullptr && d.hooks->wait != nullptr)
         return d.hooks->wait(d, *conflict.holder.awaited, conflict.holder.state);
@@ -232,15 +232,15 @@ void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
             waits_for_slot = {};
             if (move_waiter_forward(d, *conflict->holder.awaited)) {
                 waits_for_slot = conflict->holder;
-                continue;  // to check whether that holder still has the lock
+                continue;  // checks whether that holder still has the lock
             }
         }
         if (d.kill_requested() || ancestor_is_doomed(d)) {
             offer.end();
             attempt_abort(d, abort_cause::killed);
         }
-        // The irrevocable transaction wins. It may still wait in vain for an undo of the holder, if that undo needs
-        // data that this transaction has marked.
+        // The irrevocable transaction wins, so it kills the holder. But the holder's undo may never finish, if it needs
+        // data that the irrevocable transaction has marked.
         if (d.is_irrevocable()) kill_before_waiting(d, *conflict->holder.awaited, conflict->holder.state);
         if (turn >= wait_limit(d, conflict->older)) {
             if (d.must_commit()) {
@@ -285,8 +285,8 @@ bool any_abstract_lock_is_held(descriptor& d) noexcept {
 }
 
 void forget_other_holders(const descriptor* self) noexcept {
-    // Another thread may have been changing a table. Only its holder changes a list of holdings, and the caller is not
-    // doing so. An allocation failure here ends the child.
+    // Another thread may have been changing a table during the fork, so the tables are reset. The list of the caller's
+    // holdings is intact, because only the caller changes it. An allocation failure here ends the child.
     for (stripe& s : stripes) {
         s.lock.reset_in_fork_child();
         s.sleepers = 0;

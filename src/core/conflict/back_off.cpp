@@ -8,7 +8,7 @@
 namespace tutti::core {
 namespace {
 
-/// Number of attempts before a block without a known conflicting transaction backs off.
+/// The number of attempts after which a block backs off, if its conflicting transaction is not known.
 constexpr std::uint32_t attempts_without_back_off = 4;
 
 }  // namespace

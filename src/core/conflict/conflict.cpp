@@ -25,29 +25,30 @@ bool spin_until_changed(const orec& r, word seen) noexcept {
 
 namespace {
 
-/// A conflict of d with the transaction that `other` was in when its state read `state`.
+/// A conflict of d with a transaction of `other`: the one whose state was `state`.
 struct conflict {
     descriptor& other;
     word state;
     abort_cause where;
-    const orec* contended_orec;  // it then read `seen`; null if there is no orec to look at
+    const orec* contended_orec;  // its value was `seen`; null: the conflict concerns no orec
     word seen;
     bool owns_more = false;  // d owns more than orecs
 };
 
-/// Waits for e.other's transaction. A nested block of the other may release the orec before its transaction ends, and
-/// the other may then sleep for d. So this wait ends with either event.
+/// Waits for e.other's transaction. The wait ends when that transaction ends, or when the orec is released. A nested
+/// block of that transaction may release the orec earlier, and the transaction may then sleep for d.
 ///
 /// The wait also ends when d is asked to abort. Transactions that have killed each other may each wait for the victim's
-/// end. Each has asked before the heavy fence with which it goes to sleep, and looks at its own request after that
-/// fence. So the last one to fence sees that it is a victim itself, and its end wakes the others.
+/// end. Each of them has stored its request before the heavy fence that precedes its sleep, and checks for a request to
+/// itself after that fence. So the last transaction to execute the fence sees that it is a victim itself. Its end wakes
+/// the others.
 void wait_for_owner(descriptor& d, const conflict& e) noexcept {
     wait_holding_locks(d, e.other, e.state, e.contended_orec, e.seen);
 }
 
-/// Returns true if d may wait, even while it holds orecs, for another transaction that can no longer be killed. That
-/// one is preparing, so it waits only for a preparing transaction with a higher number; so no cycle arises. (Only
-/// transactions that hold nothing wait for the irrevocable transaction.)
+/// Returns true if d may wait, even while it holds orecs, for another transaction that can no longer be killed. No
+/// cycle of waits arises, because that transaction is preparing, and waits only for preparing transactions with higher
+/// numbers. (Only transactions that hold nothing wait for the irrevocable transaction.)
 bool may_wait_for_end(const descriptor& d, const conflict& e) noexcept {
     const bool preparing =
         memory::status_of(d.state.load(std::memory_order_relaxed)) == status::preparing ||
@@ -56,22 +57,23 @@ bool may_wait_for_end(const descriptor& d, const conflict& e) noexcept {
 }
 
 /// Returns true if d may sleep in place until another transaction ends, without a cycle of sleepers. A sleeper has
-/// written nothing, so it owns no orec, and no transaction sleeps for an owner that sleeps. A reader with marks may
-/// sleep for an owner (which does not sleep), but not for another reader (which may be sleeping for d's mark).
+/// written nothing, so it owns no orec. Therefore no owner of an orec sleeps, and a reader with marks may sleep for an
+/// owner. But a reader with marks may not sleep for another reader, which may be sleeping for d's mark.
 bool may_sleep_in_place(const descriptor& d, abort_cause where) noexcept {
     return d.writes.empty() && !ancestor_runs(d) && (where != abort_cause::conflict_visible_read || !d.strict());
 }
 
-/// Decides the conflict. The irrevocable transaction wins, then an undo under abstract locks, then a transaction that
-/// has lost too often, by age; otherwise the policy decides.
+/// Decides the conflict. The irrevocable transaction wins. If there is none, an undo under abstract locks wins, and
+/// after it a transaction that has lost too often. Of two transactions that have lost too often, the older one wins. In
+/// all other cases the policy decides.
 ///
-/// The other may wait, now or later, for an abstract lock of the undo, while it owns or marks data that the undo needs.
-/// The lock is free only after the undo. So an undo that waited for the other would wait until that one rolls back, and
-/// would then conflict with the next one. The bound on restarts still holds: a transaction that is killed too often
-/// becomes irrevocable, and an undo beside it no longer makes it start over.
+/// The undo must win, because the other transaction may own or mark data that the undo needs, and may wait for an
+/// abstract lock that is free only after the undo. If the undo waited, it would have to wait until the other
+/// transaction rolls back, and would then conflict with the next transaction. The bound on restarts still holds: a
+/// transaction that is killed too often becomes irrevocable, and then no undo makes it start over.
 verdict preferred_verdict(descriptor& d, const conflict& e) noexcept {
     if (memory::status_of(e.state) == status::irrevocable) return verdict::wait;
-    // Relaxed: an old value only costs a wait or a restart, and the next conflict is decided anew.
+    // Relaxed: an outdated value only costs a wait or a restart, because the next conflict is decided anew.
     const bool undoes = d.undoes_under_locks.load(std::memory_order_relaxed) != 0;
     if (undoes != (e.other.undoes_under_locks.load(std::memory_order_relaxed) != 0))
         return undoes ? verdict::kill_other : verdict::wait;
@@ -80,7 +82,7 @@ verdict preferred_verdict(descriptor& d, const conflict& e) noexcept {
     if (senior || other_senior) {
         return senior && (!other_senior || is_older(d, e.other)) ? verdict::kill_other : verdict::wait;
     }
-    // A suspended owner does not compete: what counts is which of the two is to run first.
+    // If the owner is suspended, the scheduler decides, because what counts is which of the two runs first.
     if (d.hooks != nullptr && d.hooks->outranks != nullptr && e.other.suspended.load(std::memory_order_acquire) != 0) {
         return d.hooks->outranks(d, e.other) ? verdict::kill_other : verdict::wait;
     }
@@ -93,11 +95,12 @@ verdict allowed_verdict(descriptor& d, const conflict& e) noexcept {
     return v == verdict::wait && (e.owns_more || !may_sleep_in_place(d, e.where)) ? verdict::abort_self : v;
 }
 
-/// Acts on the verdict. Returns true if the other was killed.
+/// Acts on the verdict. Returns true if the other transaction was killed.
 bool act_on_verdict(descriptor& d, const conflict& e) {
     if (is_ancestor(e.other, d)) {
-        // Without its deadline, that transaction would have no marks, and would start over when it found its reads
-        // changed. So d overrides the mark, and that transaction starts over at its next barrier.
+        // The ancestor is visible only because of its deadline. Without the deadline it would have no marks, and would
+        // start over when it found its reads changed. So d overrides the mark, and the ancestor starts over at its next
+        // barrier.
         if (e.where == abort_cause::conflict_visible_read && e.other.run.deadline_state.made_visible) {
             note_kill(e.other, d);
             if (kill(e.other, e.state)) return true;
@@ -130,8 +133,8 @@ void resolve_owner_conflict(descriptor& d, const orec& r, word seen, abort_cause
     if (r.load(std::memory_order_acquire) != seen) return;
     const conflict e{other, state, where, &r, seen};
     if (!act_on_verdict(d, e)) return;
-    // The owner is doomed and releases the orec at its next barrier, unless it was suspended and evicted: then the orec
-    // is free already.
+    // The doomed owner releases the orec at its next barrier. If the owner was suspended and evicted, the orec is free
+    // already.
     wait_for_owner(d, e);
 }
 
@@ -156,7 +159,7 @@ void resolve_conflict(descriptor& d, descriptor& other, word state, abort_cause 
 void resolve_conflict_outside(descriptor& d, descriptor& owner, word state, bool owns_more) {
     attempt_abort_if_doomed(d);
     const conflict e{owner, state, abort_cause::conflict_write_locked, nullptr, 0, owns_more || d.strict()};
-    if (act_on_verdict(d, e)) wait_for_owner(d, e);  // the owner is doomed, and releases the object when it notices
+    if (act_on_verdict(d, e)) wait_for_owner(d, e);  // the doomed owner releases the object when it notices
 }
 
 void wait_for_owner(descriptor& self, const orec& r, word seen) noexcept {
@@ -172,7 +175,7 @@ bool wait_for_owner_after_attempt(descriptor& self, const orec& r, word seen) no
     const word state = other.state.load(std::memory_order_acquire);
     if (r.load(std::memory_order_acquire) != seen) return false;
     if (serial_owner() == &other) return true;
-    // With a time limit, because the owner may come to run alone.
+    // The wait has a time limit, because the owner may begin to run alone meanwhile.
     wait_for(self, other, state, r, seen, base::now() + std::chrono::milliseconds{1});
     return false;
 }

@@ -5,7 +5,7 @@
 namespace tutti::core {
 namespace {
 
-// The killer's number plus 1, or 0. Relaxed throughout: the answer is a hint.
+// For each victim, the number of its killer plus 1, or 0. All accesses are relaxed, because the result is only a hint.
 constinit std::array<std::atomic<std::uint32_t>, 4096> killers{};
 
 std::atomic<std::uint32_t>& entry_of(const descriptor& d) noexcept { return killers[d.id % killers.size()]; }
@@ -14,8 +14,8 @@ const descriptor& descriptor_numbered(std::uint32_t id) noexcept {
     return descriptor::of(memory::status_record_of(id));
 }
 
-/// Returns the descriptor that last wrote a location that d has read and that has changed since. The log of an attempt
-/// is still there after the attempt.
+/// Returns the descriptor that last wrote a location that d has read and that has changed since. The read log of an
+/// attempt is still intact after the attempt.
 const descriptor* overwriting_descriptor(const descriptor& d) noexcept {
     for (const orec* const* r = d.read_begin; r != d.read_next_; ++r) {
         const word seen = (*r)->load(std::memory_order_acquire);

@@ -67,8 +67,8 @@ void count_defeat(descriptor& d, abort_cause cause) noexcept {
         announce_rank(d, senior_rank);
         age_of(d);
     }
-    // An inner transaction could wait for the slot of one that waits for the outer transaction. The outer transaction
-    // has its own bound.
+    // An inner transaction takes no step: it could wait for the slot of a transaction that waits for the outer one. The
+    // outer transaction has its own bound.
     if (d.run.defeats >= defeats_to_last_resort && d.run.next_mode != status::irrevocable && !ancestor_runs(d)) {
         d.run.next_mode = status::irrevocable;
         d.run.irrevocable_only_to_commit = true;

@@ -1,17 +1,17 @@
-// The rank and age that a transaction shows to conflicting transactions, and the help for a transaction that keeps
-// losing.
+// The rank and age that a transaction shows to conflicting transactions, and the measures that help a transaction that
+// keeps losing.
 //
 //   rank  the measure of the policy in force (priority, deadline, work done): the larger wins. 0 until announced
-//   age   a number drawn from one counter when an execution first needs one, and kept over its restarts. The smaller,
-//         which is older, wins; a transaction without an age is younger than all others
+//   age   a number drawn from one counter when an execution first needs one, and kept over its restarts. A
+//         transaction with a smaller age is older, and wins; one without an age is younger than all others
 //
-// Both are hints. A rank may be read while its owner begins another transaction. The action taken on the rank is
-// correct with any value: a kill names the transaction by its sequence, and so does a wait for that transaction.
+// Both are hints. A rank may be read while its owner begins another transaction. Any value is safe, because the actions
+// that follow name the transaction by its sequence: a kill does, and so does a wait.
 //
 // Restarts are bounded under every policy with `bounded`. After `defeats_to_seniority` defeats, an execution competes
-// by age alone, before any rank. After `defeats_to_last_resort` it runs irrevocably, and so commits. A defeat is a
-// restart that another transaction caused. In the last resort `retry`, `restart` and `become_visible` still work as
-// always, so the body may run more than once.
+// by age alone, before any rank. After `defeats_to_last_resort` defeats, it runs irrevocably, and so commits. A defeat
+// is a restart that another transaction caused. In the last resort, too, `retry`, `restart` and `become_visible` work
+// as usual, so the body may run more than once.
 #pragma once
 
 #include <limits>
@@ -29,13 +29,13 @@ inline constexpr std::int64_t senior_rank = std::numeric_limits<std::int64_t>::m
 /// Shows `rank` from now on.
 void announce_rank(descriptor& d, std::int64_t rank) noexcept;
 
-/// Returns the age of the execution; draws and shows it at the first call.
+/// Returns the age of the execution. The first call draws the age, and shows it to other transactions.
 std::uint64_t age_of(descriptor& d) noexcept;
 
 /// Shows the rank and age of d again, at the start of an attempt that is not the first: other transactions may have
-/// used the descriptor meanwhile. An open-nested transaction shows those of the transaction around it.
+/// used the descriptor meanwhile. An open-nested transaction shows the rank and age of the transaction around it.
 void show_rank(descriptor& d) noexcept;
-/// Clears rank and age at the end of an execution that has shown one.
+/// Clears the shown rank and age, at the end of an execution that has shown either of them.
 void hide_rank(descriptor& d) noexcept;
 
 /// Return the shown rank and age; see `age` above for 0.
@@ -46,14 +46,14 @@ void hide_rank(descriptor& d) noexcept;
     return d.age.load(std::memory_order_relaxed);
 }
 
-/// Returns true if `self` is older; draws its age.
+/// Returns true if `self` is older than `other`. Draws the age of `self` if necessary.
 [[nodiscard]] bool is_older(descriptor& self, const descriptor& other) noexcept;
 
 /// Returns true if another transaction caused an abort for `cause`.
 [[nodiscard]] bool is_defeat(abort_cause cause) noexcept;
 
-/// Counts the end of an attempt for `cause`, if it was a defeat. If there are too many defeats, takes the next step
-/// against further ones.
+/// Counts the end of an attempt for `cause`, if the attempt was defeated. After too many defeats, takes the next step
+/// against further defeats.
 void count_defeat(descriptor& d, abort_cause cause) noexcept;
 
 }  // namespace tutti::core

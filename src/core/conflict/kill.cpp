@@ -17,16 +17,17 @@ bool kill(descriptor& victim, word seen) noexcept {
     base::heavy_fence();  // partner: light_fence between `preparing` and the test in commit
     const word state = victim.state.load(std::memory_order_acquire);
     if (memory::sequence_of(state) != memory::sequence_of(seen) || !killable(state)) return false;
-    // The victim's next inlined read then goes out of line, where it finds the request. If the victim's next
-    // transaction has begun meanwhile, that one takes the slow path once and finds itself healthy.
+    // With closed bounds, the victim's next inlined read takes the slow path, where the victim finds the request. If
+    // the victim's next transaction has begun meanwhile, that transaction takes the slow path once, finds no request
+    // and continues.
     victim.close_bounds();
     return true;
 }
 
 namespace {
 
-/// Returns true if the attempt has run code of the language. Such code reads private memory without barriers, so it
-/// would continue with values that another context's roll-back has put there.
+/// Returns true if the attempt has run code of the language. Such code reads private memory without barriers. So it
+/// would continue with values that another context has written there in an eviction's roll-back.
 bool has_run_language(const descriptor& d) noexcept {
     if ((d.slow_commit & slow_commit_language) != 0) return true;
     const detail::frame* f = d.frame_;
@@ -39,23 +40,23 @@ bool has_run_language(const descriptor& d) noexcept {
 bool evict(descriptor& victim) noexcept {
     const base::lock_guard guard{victim.eviction};
     if (victim.suspended.load(std::memory_order_acquire) == 0 || has_run_language(victim)) return false;
-    // Dooms the victim as if it had found the request itself. It finds the signal at its next barrier or at commit,
-    // when it is resumed.
+    // Dooms the victim as if the victim had found the request itself. When the victim is resumed, it finds the signal
+    // at its next barrier or at its commit.
     if (victim.kill_requested() && victim.pending == signal::none) doom(victim, signal::restart, abort_cause::killed);
     return true;
 }
 
 bool kill_before_waiting(descriptor& self, descriptor& victim, word seen) noexcept {
-    note_kill(victim, self);  // first, so that the victim finds this note
+    note_kill(victim, self);  // before the kill, so that the victim finds this note
     if (!kill(victim, seen)) return false;
     evict(victim);
-    // Either the victim finds the request before it sleeps, or it has said before kill's fence that it sleeps.
+    // Either the victim finds the request before it sleeps, or it has entered itself as a sleeper before kill's fence.
     wake_sleepers(self);
     return true;
 }
 
-// The lock makes the victim's fields safe to touch: the owner took it after its last instruction, and takes it again
-// before its next one.
+// The lock `eviction` makes it safe for other contexts to access the fields of a suspended victim. Its owner acquires
+// the lock after its last instruction before the suspension, and again before its next instruction.
 void suspend(descriptor& d) noexcept {
     const base::lock_guard guard{d.eviction};
     d.suspended.store(1, std::memory_order_release);

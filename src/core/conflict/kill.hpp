@@ -5,25 +5,25 @@
 
 namespace tutti::core {
 
-/// Asks the transaction that `victim` was in when its state read `seen` to abort. Returns true if it will abort, at its
-/// next barrier or at its commit at the latest; it cannot commit its writes. A victim that wrote nothing may still
-/// commit, which harms no other transaction, because its reads form a snapshot. Returns false if the victim is over,
-/// preparing, or irrevocable.
+/// Asks a transaction of `victim` to abort: the one whose state was `seen`. Returns true if that transaction can no
+/// longer commit writes. It aborts at its next barrier, or at its commit at the latest. A victim that wrote nothing may
+/// still commit, which harms no other transaction, because its reads form a snapshot. Returns false if the victim is
+/// over, preparing, or irrevocable.
 bool kill(descriptor& victim, word seen) noexcept;
 
-/// Gives back everything that a killed and suspended victim owns. Returns false if the victim is not suspended, or runs
-/// a block of the language: then the caller has to wait until the victim is resumed and notices. An evicted victim
-/// notices when it is resumed. Its handlers and memory stay with the victim.
+/// Releases everything that a killed and suspended victim owns. Returns false if the victim is not suspended, or runs a
+/// block of the language. Then the caller has to wait until the victim is resumed and notices the request. An evicted
+/// victim notices when it is resumed. Its handlers and memory stay with the victim.
 bool evict(descriptor& victim) noexcept;
 
-/// Kills as `kill` does, for `self`, which is going to wait for the victim's end. Evicts a suspended victim, and wakes
-/// a victim that sleeps for `self`. If the victim sleeps for another killer, then of several killers the last to ask
-/// wakes the threads that sleep for it after all have asked. At the end of each of them the threads that wait for it go
-/// on.
+/// Kills the victim as `kill` does, for `self`, which then waits for the victim's end. Evicts a suspended victim, and
+/// wakes a victim that sleeps for `self`. A victim may also sleep for another killer. Of several killers, the last one
+/// to ask wakes the threads that sleep for it, after all have asked. When a killer ends, the threads that wait for it
+/// continue.
 bool kill_before_waiting(descriptor& self, descriptor& victim, word seen) noexcept;
 
-/// Mark the time in which the context of `d` does not run; a scheduler calls them. `resume` waits for an eviction in
-/// progress. REQUIRES: no critical region is open.
+/// A scheduler calls these functions at the begin and the end of the time in which the context of `d` does not run.
+/// `resume` waits for an eviction in progress. REQUIRES: no critical region is open.
 void suspend(descriptor& d) noexcept;
 void resume(descriptor& d) noexcept;
 

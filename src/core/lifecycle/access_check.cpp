@@ -16,7 +16,7 @@ access_check check_access(descriptor& d) {
     }
     if ((d.slow_path & slow_path_pending) != 0) {
         if (!d.unwinding()) raise_again(d);
-        // A block that is only being left still owns its writes, so its algorithm can answer reads.
+        // While an exception leaves the block, the block may still own its writes. Then its algorithm can serve reads.
         return d.ownership_released ? access_check::attempt_over : access_check::during_unwind;
     }
     if (d.unwinding()) {
@@ -27,7 +27,7 @@ access_check check_access(descriptor& d) {
     }
     attempt_abort_if_doomed(d);
     if ((d.slow_path & slow_path_timed) != 0) check_deadline(d);
-    // Another transaction closed the bounds, with a request for a transaction that is over by now.
+    // Another transaction closed the bounds because it killed an earlier transaction of d, which is over by now.
     d.set_bounds();
     return access_check::proceed;
 }

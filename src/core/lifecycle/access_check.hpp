@@ -1,4 +1,4 @@
-// Whether a barrier may proceed with a descriptor that is not healthy.
+// The check whether a barrier may proceed with a descriptor that is not healthy.
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -11,9 +11,9 @@ enum class access_check : std::uint8_t {
     attempt_over,   ///< the attempt is over: read from memory, drop writes
 };
 
-/// Returns how the barrier may proceed. Throws usage_error if the transaction must not be touched. Raises the pending
-/// signal if the body swallowed it. Restarts the attempt if it was killed, or has to become stricter to meet its
-/// deadline.
+/// Returns how the barrier may proceed. Throws usage_error if no access to the transaction is allowed. Raises the
+/// pending signal if the body swallowed it. Restarts the attempt if it was killed, or has to become stricter to meet
+/// its deadline.
 access_check check_access(descriptor& d);
 
 }  // namespace tutti::core

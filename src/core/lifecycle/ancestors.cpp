@@ -8,7 +8,7 @@
 namespace tutti::core {
 namespace {
 
-/// Number of attempts of an inner transaction before the outer one starts over.
+/// The number of attempts of an inner transaction after which the outer transaction starts over.
 #if defined(TUTTI_INTERLEAVE)
 constexpr std::uint32_t attempts_inside = 2;  // small, so that small programs reach this path
 #else
@@ -20,7 +20,7 @@ constexpr std::uint32_t attempts_inside = 16;
 void restart_ancestor(descriptor& d, abort_cause cause) {
     execution_fail(d);
     d.pending = signal::none;  // the signal that leaves through d's frames is not d's: detail::signalled
-    // A block of the language is begun again by a jump that skips the frames that would call leave_open_nested.
+    // A block of the language starts over by a jump, which skips the frames that would call leave_open_nested.
     if (d.outer->frame_->receive != nullptr) leave_open_nested(*d.outer);
     attempt_abort(*d.outer, cause);
 }

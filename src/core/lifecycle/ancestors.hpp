@@ -1,4 +1,5 @@
-// How an open-nested transaction restarts the transactions around it, if other contexts wait for one of those.
+// The functions by which an open-nested transaction restarts the transactions around it, if other contexts wait for one
+// of these.
 #pragma once
 
 #include "core/state/ancestry.hpp"
@@ -9,12 +10,12 @@ namespace tutti::core {
 /// left to do.
 [[noreturn]] void restart_ancestor(descriptor& d, abort_cause cause);
 
-/// Makes the transaction around d start over if it, or an ancestor of it, was asked to abort: d would perhaps wait for
-/// the transaction that asked. REQUIRES: d is idle.
+/// Makes the transaction around d start over if that transaction, or an ancestor of it, was asked to abort. Otherwise d
+/// might wait for the transaction that asked. REQUIRES: d is idle.
 void check_ancestors(descriptor& d);
 
-/// Backs off after a conflict of an inner transaction, while the outer transaction may own something.
-/// May make the outer one start over. REQUIRES: d is idle.
+/// Backs off after a conflict of an inner transaction, while the outer transaction may own something. May make
+/// the outer transaction start over. REQUIRES: d is idle.
 void back_off_inside(descriptor& d);
 
 }  // namespace tutti::core

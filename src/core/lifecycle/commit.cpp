@@ -24,7 +24,8 @@ void count_commit(descriptor& d) noexcept {
     d.counters.count_duration(d.run.block(), static_cast<std::uint64_t>(elapsed * base::nanoseconds_per_tick()));
 }
 
-/// Takes the vote by `ask`. If it is not a yes, or throws, `abort_asked` tells the participants that were asked.
+/// Lets the participants vote by calling `ask`. If a participant does not vote to commit, or throws, calls
+/// `abort_asked`, which notifies the participants that were asked.
 template <class Ask, class HaveAbort>
 bool take_vote(descriptor& d, Ask&& ask, HaveAbort&& abort_asked) {
     vote v = vote::commit;
@@ -45,7 +46,7 @@ bool take_vote(descriptor& d, Ask&& ask, HaveAbort&& abort_asked) {
     return v == vote::commit;
 }
 
-/// Calls `act` for the actions that must follow the decision.
+/// Calls `act`, which runs the actions that must follow the decision.
 template <class Act>
 void run_decision_actions(descriptor& d, Act&& act) noexcept {
     if (!d.is_irrevocable()) d.set_status(status::committed);
@@ -79,7 +80,7 @@ void finish_slow_commit(descriptor& d, privatization_role role) {
     constexpr std::uint32_t deferred_flags = slow_commit_memory | slow_commit_handlers | slow_commit_resources;
     if ((d.slow_commit & deferred_flags) != 0) finish_deferred(d, after);
     if (d.strict() || d.serial) release_tokens(d);
-    // Release: a committer that no longer sees the flag sees all accesses of this transaction to plain memory.
+    // Release: a committer that finds the flag cleared also sees all accesses of this transaction to plain memory.
     if ((d.slow_commit & slow_commit_plain) != 0) d.uses_plain_memory.store(0, std::memory_order_release);
     if ((d.slow_commit & slow_commit_counting) != 0) count_commit(d);
     if ((d.slow_commit & (slow_commit_restarted | slow_commit_strict | slow_commit_abstract_locks)) != 0) {
@@ -91,15 +92,15 @@ void finish_slow_commit(descriptor& d, privatization_role role) {
     const bool orphans = (d.slow_commit & slow_commit_orphans) != 0;
     const bool late = (d.slow_commit & slow_commit_late_clock) != 0;
     attempt_close(d);
-    d.serial = false;  // handlers may run transactions, for which others do not wait
+    d.serial = false;  // handlers may run transactions, for which no other transaction waits
     release_abstract_locks(d);
-    run_deferred_quiescence(d);  // before the wait below: it may wait for a version that this context itself announces
+    run_deferred_quiescence(d);  // before the wait below, which may be for a version that this context itself announces
     if (role == privatization_role::receiver) await_quiescence(d, d.quiescing.latest_read);
     if ((d.slow_commit & slow_commit_large) != 0) count_towards_shrink(d);
     if (orphans || d.limbo.is_due() || d.inner != nullptr) [[unlikely]]
         collect_retired(d);
-    // The clock is not renewed inside another transaction, nor in an undo action: the context may own something that
-    // others wait for.
+    // The clock is not started anew inside another transaction, or in an undo action, because the context may own
+    // something that other transactions wait for.
     if (late && d.algorithm->renew_clock != nullptr && !ancestor_runs(d) && !runs_undo_action(d)) [[unlikely]]
         d.algorithm->renew_clock(d);
     if (!has_entries(after)) return;

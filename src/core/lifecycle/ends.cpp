@@ -26,17 +26,17 @@
 namespace tutti::core {
 namespace {
 
-/// Returns the cause under which to count the exception that is being handled.
+/// Returns the abort cause that counts for the exception that is being handled.
 abort_cause cause_of_exception() noexcept {
-    // The function tests the type, without rethrowing: the forced unwind of a thread that exits must not be caught, and
-    // has no type.
+    // Tests the type without rethrowing the exception, because the forced unwind of an exiting thread must not be
+    // caught. A forced unwind has no type.
     const std::type_info* const type = abi::__cxa_current_exception_type();
     if (type != nullptr && *type == typeid(usage_error)) return abort_cause::usage;
     if (type != nullptr && *type == typeid(std::bad_alloc)) return abort_cause::allocation;
     return abort_cause::exception;
 }
 
-/// Counts an abort. Called before the next attempt or block, while the read log is still that of this attempt.
+/// Counts an abort. Called before the next attempt or block, while the read log still belongs to this attempt.
 void count_abort(descriptor& d, abort_cause cause) noexcept {
     const descriptor* const conflicting = conflicting_descriptor(d, cause);
     const bool lost_something = d.started != 0 && is_defeat(cause);
@@ -47,7 +47,7 @@ void count_abort(descriptor& d, abort_cause cause) noexcept {
 }
 
 /// Undoes and destroys the deferred entries. Undo actions and destructors are user code, and may run transactions on
-/// this descriptor, so the execution's state is saved meanwhile. REQUIRES: d is idle.
+/// this descriptor, so this function saves the execution's state, and restores it afterwards. REQUIRES: d is idle.
 void end_deferred_entries(descriptor& d, abort_cause cause) noexcept {
     execution mine = std::exchange(d.run, {});
     const unsigned exceptions_before = d.exceptions_at_open;
@@ -76,8 +76,8 @@ void attempt_end(descriptor& d, abort_cause cause) noexcept {
     TUTTI_PROBE3(abort, d.run.how->name, static_cast<int>(cause), d.id);
     if ((d.slow_commit & slow_commit_counting) != 0) count_abort(d, cause);
     if (const policy& p = policy_of(d); p.abort != nullptr) p.abort(d);
-    // Relaxed: a thread that finds this attempt over by its status, which is stored with release, also finds these
-    // values. An execution that sleeps in retry will not commit soon, so it does not count.
+    // Relaxed: the status is stored later, with release. So a thread that finds by the status that this attempt is over
+    // also finds these values. An execution that sleeps in retry does not count, because it will not commit soon.
     if (cause != abort_cause::explicit_retry) {
         if (!std::exchange(d.run.was_defeated, true)) d.first_defeat.store(d.own_sequence, std::memory_order_relaxed);
         d.last_defeat.store(d.own_sequence, std::memory_order_release);  // partner: has_execution_ended
@@ -100,7 +100,7 @@ void execution_end(descriptor& d) noexcept {
 void execution_fail(descriptor& d) noexcept {
     execution_end(d);
     if ((d.slow_commit & slow_commit_large) != 0) count_towards_shrink(d);
-    // A transaction that waits for d's commit finds that no attempt follows.
+    // A transaction that waits for d's commit finds by this store that no further attempt follows.
     d.last_defeat.store(0, std::memory_order_relaxed);
     wake_sleepers(d);
 }
@@ -111,7 +111,8 @@ void execution_abandon(descriptor& d, abort_cause cause) noexcept {
     attempt_end(d, cause);
     execution_fail(d);
     if (!receives) return;
-    // A cancelled block, too, has told its caller what is private.
+    // A cancelled block must wait for quiescence, too, because its caller may have learned from the block that memory
+    // is private.
     if (plain_memory_is_used()) await_quiescence(d, d.snapshot_bound | below_versions(d));
     else end_quiescence_wait(d);
 }

@@ -26,8 +26,8 @@
 namespace tutti::core {
 namespace {
 
-/// Number of attempts of a read-only block without a log. Later attempts log their reads, so that they can extend their
-/// snapshots.
+/// The number of attempts that a read-only block makes without a read log. Later attempts log their reads, so that they
+/// can extend their snapshots.
 constexpr std::uint32_t unlogged_attempts = 4;
 
 status status_for(mode m) noexcept {
@@ -49,10 +49,10 @@ void start_counting(descriptor& d) noexcept {
     d.started = d.counters.enter(d.run.block(), d.run.attempt) ? base::ticks() : 0;
 }
 
-/// Takes a slot. Inside another transaction, d continues without a slot that it does not get in two cases: if d is a
-/// visible reader, or an undo in a frozen outer transaction, which has the outer one's rank. The reason: the occupants
-/// may be waiting for something that the outer transaction owns, or for its slot, as d does. Returns false if the
-/// execution ends here, or if the transaction around d has to start over instead.
+/// Acquires a slot. Inside another transaction, d continues without a slot in two cases, if it gets no slot soon.
+/// Either d is a visible reader, or d is an undo in a frozen outer transaction, whose rank it shares. In these cases d
+/// does not wait longer, because the occupants may be waiting for something that the outer transaction owns, or for its
+/// slot. Returns false if the execution ends here, or if the transaction around d has to start over instead.
 bool take_slot_for_mode(descriptor& d) noexcept {
     if (!ancestor_runs(d)) return wait_for_slot(d, d.mode);
     // The occupant of the slot may be waiting for something that the transaction around d owns.
@@ -62,7 +62,7 @@ bool take_slot_for_mode(descriptor& d) noexcept {
         if (d.mode == status::visible || (d.outer->slow_path & slow_path_frozen) != 0) {
             d.mode = status::active;
             d.slow_commit |=
-                slow_commit_restarted;  // its end has to reset `run`, which still has the mode that it asked for
+                slow_commit_restarted;  // the end of d has to reset `run`, which still contains the requested mode
             return true;
         }
     }
@@ -74,9 +74,9 @@ bool begins_strictly(descriptor& d) noexcept {
     if (!suspended.is_active() || !take_slot_for_mode(d)) return false;
     if (d.slot == 0) return true;
     d.slow_commit |= slow_commit_strict;
-    // The state is stored before the snapshot is taken: a transaction that finds the slot occupied must find its
-    // occupant running. Otherwise it would take that occupant for one that has just left. seq_cst: partner is the
-    // commit that looks at slots (norec.hpp).
+    // The state is stored before the snapshot is taken, because a transaction that finds the slot occupied must find
+    // its occupant running. Otherwise that transaction would conclude that the occupant has just left. seq_cst: partner
+    // is the commit that looks at slots (norec.hpp).
     d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
     return true;
 }
@@ -97,7 +97,7 @@ void start_strictly(descriptor& d) {
 
 namespace {
 
-/// Calls f(d), which may throw before an attempt begins; then closes the block.
+/// Calls f(d) before an attempt begins. If f throws, closes the block.
 void or_end(descriptor& d, void (*f)(descriptor&)) {
     try {
         f(d);
@@ -111,7 +111,7 @@ void or_end(descriptor& d, void (*f)(descriptor&)) {
 
 void attempt_start(descriptor& d) {
     std::optional<interruptible_wait> interruptible{d};
-    // An execution that runs for the first time is not ended here, unless it has to wait.
+    // The first attempt of an execution is not interrupted here, unless the execution has to wait.
     if (d.run.attempt > 1 && is_interrupted_before_attempt(d)) [[unlikely]] {
         const std::uint32_t why = d.interrupted.load(std::memory_order_acquire);
         execution_end_unstarted(d);
@@ -137,7 +137,7 @@ void attempt_start(descriptor& d) {
         d.uses_plain_memory.store(1, std::memory_order_relaxed);  // an undo action may have lowered the flag
     d.algorithm->begin(d);
     if (d.frame_->receive != nullptr) {
-        // A block of the language has announced its use of plain memory. That announcement must be visible before the
+        // A block of the language has announced its use of plain memory. The announcement must be visible before the
         // block reads anything. Partner: quiesce.
         if (!in_quiescence_set(d)) join_quiescence_set(d);
         std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -189,7 +189,7 @@ after_rollback reopen(tx& t) {
             core::back_off_inside(d);
         } else if (const core::wait_target& o = d.run.blocked_by;
                    o.awaited != nullptr && memory::status_of(o.state) == memory::status::irrevocable) {
-            // The irrevocable transaction always wins, so waiting for it is the only way.
+            // The irrevocable transaction wins every conflict, so d can only wait for it.
             if (o.contended_orec != nullptr) core::wait_for(d, *o.awaited, o.state, core::wait_limit(d));
             else core::wait_for_end_or_yield(d, *o.awaited, o.state, core::wait_limit(d));
         } else {
@@ -198,7 +198,7 @@ after_rollback reopen(tx& t) {
     }
     core::execution& run = d.run;
     run.interruptible = false;
-    // The counter stays at its maximum: a block that waits in `retry` may start over without limit.
+    // The counter must not overflow, because a block that waits in `retry` may start over without limit.
     if (run.attempt != std::numeric_limits<std::uint32_t>::max()) ++run.attempt;
     if (run.partial_rollbacks != 0 && core::is_defeat(run.last_cause)) d.partial_rollback.predictor.note_failure();
     run.partial_rollbacks = 0;

@@ -23,7 +23,7 @@ void forget(descriptor& gone) noexcept {
     gone.waits_for.store(nullptr, std::memory_order_relaxed);
     gone.shows_wait_for.store(nullptr, std::memory_order_relaxed);
     gone.shows_retry.store(false, std::memory_order_relaxed);
-    gone.last_defeat.store(0, std::memory_order_relaxed);  // its execution does not continue
+    gone.last_defeat.store(0, std::memory_order_relaxed);  // the execution does not continue in the child
     gone.sleeping_waiter = nullptr;
     gone.limbo.reset_in_fork_child();
     gone.abstract_locks = nullptr;  // the holdings' memory stays where it is, like the memory of the logs

@@ -58,10 +58,10 @@ refused_exception find_refused_exception(const thrown_signal& thrown) noexcept {
     return refused_exception::of_another;
 }
 
-/// Ends the life of the exception, and of all other exceptions that the dropped frames were handling.
+/// Destroys the refused exception, and all other exceptions that the dropped frames were handling.
 void end_refused(const thrown_signal& thrown, refused_exception how) noexcept {
     const exception_globals before = thrown.before;
-    // The object follows the unwinder's header (Itanium C++ ABI, 2.2.1).
+    // The exception object follows the unwinder's header in memory (Itanium C++ ABI, 2.2.1).
     if (how == refused_exception::in_flight)
         __cxa_begin_catch(static_cast<_Unwind_Exception*>(const_cast<void*>(thrown.object)) - 1);
     __cxa_end_catch();
@@ -110,8 +110,8 @@ void interrupt(descriptor& d) noexcept {
     if (d.sleeping_waiter != nullptr) d.sleeping_waiter->wake();
 }
 
-// `sleeping_waiter` becomes null again under the same lock, so the word is stored before the sleeper continues. So
-// attempt_start finds the word, and work that the context begins after forget_interruption is not interrupted.
+// The sleeper clears `sleeping_waiter` under the same lock. So `interrupted` is stored before the sleeper continues,
+// and attempt_start finds it. Work that the context begins after forget_interruption is not interrupted.
 void interrupt_sleeper(descriptor& d) noexcept {
     const base::lock_guard guard{d.eviction};
     if (d.sleeping_waiter == nullptr) return;
@@ -123,7 +123,7 @@ void interrupt_for_stack(descriptor& d) noexcept {
     for (descriptor* each = &d; each != nullptr; each = each->outer) {
         each->interrupted.store(interrupted_for_stack, std::memory_order_relaxed);
         if (!each->running() || each->cannot_be_killed()) continue;
-        // Does what `kill` does, without its fence: the caller is the thread that commits.
+        // Does what `kill` does, but without the fence, because the caller is the thread that would commit.
         each->kill_request.store(each->own_sequence, std::memory_order_relaxed);
         each->close_bounds();
     }

@@ -21,10 +21,10 @@ namespace {
 
 using text = std::array<char, 320>;
 
-/// The latest requests of the calling thread to pthread_setcanceltype.
+/// What the calling thread has last requested by pthread_setcanceltype.
 struct cancel_type_requests {
     bool anywhere;  ///< the latest request was for asynchronous cancellation
-    bool seen;      ///< there was a request since this was cleared
+    bool seen;      ///< there was a request after `seen` was cleared
 };
 constinit thread_local cancel_type_requests requests{};
 
@@ -33,7 +33,8 @@ bool is_of_language(const detail::frame& f) noexcept {
     return language != nullptr && f.receive == language->receive;
 }
 
-/// Returns the name of a block. Reads no frame of the library, because it may have been overwritten.
+/// Returns the name of a block. Does not read the frame of a block of the library, because that frame may have been
+/// overwritten.
 text name_of_block(const descriptor& d, const detail::frame* language_frame, bool in_language) noexcept {
     text name{};
     if (in_language) {
@@ -76,8 +77,9 @@ bool isolates(const descriptor& d) noexcept { return d.hooks != nullptr && d.hoo
 /// Returns true if a jump to a function with that stack pointer leaves the block f of d.
 bool leaves(const descriptor& d, const detail::frame& f, std::uintptr_t stack, std::uintptr_t resume) noexcept {
     if (stack < f.stack || !are_on_this_stack(d, f.stack, stack)) return false;
-    // The target may be the function with the block itself. A function that calls setjmp is not inlined, so the body of
-    // a library block has its own frame. A block of the language is part of the function, and its begin comes first.
+    // The target may be the function with the block itself. A library block is then left, because its body has a frame
+    // of its own: a function that calls setjmp is not inlined. A block of the language is part of the function, and
+    // stays open if the jump continues after the block's begin.
     const bool in_same_function_after_begin =
         is_of_language(f) && stack == f.stack && resume > blocks_of_language.load(std::memory_order_acquire)->resume(f);
     return !in_same_function_after_begin;
@@ -87,14 +89,14 @@ bool leaves(const descriptor& d, const detail::frame& f, std::uintptr_t stack, s
 void leave_block(descriptor& d) noexcept {
     detail::frame& f = *d.frame_;
     if (is_of_language(f) || !isolates(d)) refuse(d, is_of_language(f) ? &f : nullptr);
-    // The jump leaves a signal handler that has interrupted a step of the engine.
+    // A jump out of a signal handler that has interrupted a step of the engine cannot be handled.
     if (d.critical_depth.load(std::memory_order_relaxed) != 0) refuse(d, nullptr);
     outermost_of(d).left_by_jump = true;
     if (f.parent != nullptr) detail::fail_nested(d, f);
     else execution_abandon(d, d.pending != signal::none ? d.cause : abort_cause::usage);
 }
 
-/// Leaves all blocks that a jump to a function with that stack pointer leaves.
+/// Leaves each block that a jump to a function with that stack pointer would leave.
 void leave_blocks(descriptor& innermost, std::uintptr_t stack, std::uintptr_t resume, bool with_pending) noexcept {
     for (descriptor* d = &innermost;;) {
         bool left = false;
@@ -109,7 +111,7 @@ void leave_blocks(descriptor& innermost, std::uintptr_t stack, std::uintptr_t re
     }
 }
 
-/// Rolls back the blocks of d. Their frames, and their options, may have been overwritten.
+/// Rolls back the blocks of d without reading their frames or options, which may have been overwritten.
 void abandon_without_frames(descriptor& d) noexcept {
     if (d.exceptions_at_open == opened_by_language) refuse(d, nullptr);
     static constexpr options usual{};
@@ -147,7 +149,7 @@ void roll_back_blocks_left_by_jump(descriptor& innermost, std::uintptr_t stack, 
 }
 
 void roll_back_blocks_below(descriptor& innermost, std::uintptr_t stack) noexcept {
-    // The function at `stack` stays, and so does a block that this function has opened itself.
+    // The function at `stack` continues. So a block that this function has opened itself stays open.
     leave_blocks(innermost, stack - 1, 0, true);
 }
 
@@ -158,8 +160,8 @@ call_boundary::call_boundary() noexcept : of_{nullptr}, around_{nullptr} {
     outermost_of(*of_).left_by_jump = false;
 }
 
-// Blocks that a procedure has left open are inside the blocks that were open when it was called. The frames of the
-// latter belong to the caller, or lie further out, and are intact.
+// Blocks that a procedure has left open are inside the blocks that were open before the call. The frames of those
+// earlier blocks are intact, because they belong to the caller or lie further out.
 bool call_boundary::left_block() noexcept {
     if (detail::current_transaction == nullptr) return false;
     descriptor* d = &descriptor::of(*detail::current_transaction);
@@ -193,15 +195,16 @@ bool ends_cancellable_anywhere() noexcept {
     int type = PTHREAD_CANCEL_DEFERRED;
     const int error = ::pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
     if (error != 0 || type != PTHREAD_CANCEL_ASYNCHRONOUS) return false;
-    // The library sees this call only if it also sees the program's calls. It sees none if it is static, or if a
-    // plug-in loaded it. Then the C library's answer decides, although a system call with deferred cancellation may
-    // have set it.
+    // The library intercepts the call above only if it also intercepts the program's calls. It intercepts none if it is
+    // linked statically, or was loaded by a plug-in. Then the C library's answer decides, although a system call with
+    // deferred cancellation may have set that answer.
     return asked || !requests.seen;
 }
 
 void die_of_asynchronous_cancel(const descriptor& d) noexcept {
     const detail::frame* const open = d.frame_;
-    // After the block, d still knows the site of the library's latest block, and src/itm that of the language's.
+    // If no block is open, d still has the site of the latest block of the library, and src/itm that of the latest
+    // block of the language.
     const bool in_language = open != nullptr ? is_of_language(*open) : d.language != nullptr;
     const text name = name_of_block(d, open, in_language);
     std::array<char, 640> message{};
@@ -210,7 +213,7 @@ void die_of_asynchronous_cancel(const descriptor& d) noexcept {
         "tutti: a thread ended by asynchronous cancellation in, or next to, the block at %s, which may be half "
         "begun or half ended; call pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED) before atomic blocks\n",
         name[0] != '\0' ? name.data() : "an unknown place");
-    // The message bypasses stdio, whose write waits forever in a thread that cancels itself.
+    // The message bypasses stdio, because a write of stdio waits forever in a thread that cancels itself.
     base::write_emergency_message(message.data());
     std::abort();
 }

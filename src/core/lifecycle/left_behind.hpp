@@ -1,13 +1,14 @@
 // Blocks that a thread has left without ending them: by a jump out of the block (longjmp), or by an asynchronous
-// cancellation of the thread. The engine cannot undo either afterwards, because the block's frames are gone, or because
-// the cancellation has interrupted a step of the engine. So the process ends with a message that names the block.
+// cancellation of the thread. Afterwards the engine cannot roll back such a block, because a jump has dropped the
+// block's frames, and a cancellation may have interrupted a step of the engine. So the process ends with a message that
+// names the block.
 //
 // A server must not end because of a procedure (preemption::isolates). There, the library rolls back the blocks that a
-// jump leaves, as an exception would, before the jump: their frames are still intact. The executor asks after each
-// procedure (call_boundary), and answers the call with an error. A jump that the library does not see (setcontext,
-// __builtin_longjmp) is found at that boundary, or when the procedure opens its next block. The boundary then rolls
-// back the open blocks. It reads no frame of these blocks, because other functions may have overwritten them. Handlers
-// for the roll-back run in both cases. Blocks of the language have their own state in src/itm, and still end the
+// jump leaves before it jumps, while their frames are still intact. The executor checks for such blocks after each
+// procedure (call_boundary), and answers the call with an error. A jump that the library cannot intercept (setcontext,
+// __builtin_longjmp) is noticed at that boundary, or when the procedure opens its next block. The boundary then rolls
+// back the open blocks. It does not read their frames, because other functions may have overwritten them. In both cases
+// the handlers for the roll-back run. Blocks of the language have their own state in src/itm, and still end the
 // process.
 #pragma once
 
@@ -18,10 +19,10 @@
 
 namespace tutti::core {
 
-/// The functions by which src/itm tells the engine about blocks of the language.
+/// The functions that src/itm provides, so that the engine can inspect blocks of the language.
 struct language_blocks {
-    void (*receive)(tx& t);  ///< frame::receive of every such block, which are on the heap
-    /// Returns the address to which the begin of the block `f` returns.
+    void (*receive)(tx& t);  ///< frame::receive of every block of the language; their frames are on the heap
+    /// Returns the address at which execution continues after the begin of the block `f`.
     std::uintptr_t (*resume)(const detail::frame& f) noexcept;
     /// Writes the source location of `f`, or of the latest block of d if f is null. Writes nothing if the location is
     /// unknown.
@@ -32,50 +33,52 @@ inline constinit std::atomic<const language_blocks*> blocks_of_language{nullptr}
 /// Returns true if the innermost open block is left behind.
 TUTTI_COLD bool is_left_behind(const descriptor& d, std::uintptr_t stack) noexcept;
 
-/// Ends the process if the innermost open block is left behind; returns otherwise.
+/// Ends the process if the innermost open block is left behind. Returns otherwise.
 TUTTI_COLD void die_if_left_behind(const descriptor& d, std::uintptr_t stack) noexcept;
 
-/// Ends the process because the innermost open block is left behind, and another block opens at the same place.
+/// Ends the process because the innermost open block is left behind, which shows when another block opens at the same
+/// place.
 [[noreturn]] TUTTI_COLD void die_left_behind(const descriptor& d) noexcept;
 
-/// Does the same for a block of the library that opens inside a block that is left behind.
+/// Ends the process because a block of the library opens inside a block that is left behind.
 /// @throws usage_error  instead of ending the process, where preemption::isolates; call_boundary rolls back
 [[noreturn]] TUTTI_COLD void refuse_to_nest_in_left_behind(descriptor& d);
 
 /// Returns true if the innermost block of d may be left behind. `stack` is the stack pointer of the function that opens
-/// another block inside it. All frames of live functions are at `stack` or above, so a block whose frame is below has
-/// been left. In most cases the distance tells frames on the stack from blocks of the language on the heap.
+/// another block inside it. All frames of live functions are at `stack` or above, so a block whose frame is below
+/// `stack` has been left. In most cases the distance distinguishes frames on the stack from those of blocks of the
+/// language, which are on the heap.
 TUTTI_ALWAYS_INLINE bool may_be_left_behind(const descriptor& d, std::uintptr_t stack) noexcept {
     constexpr std::uintptr_t near = std::uintptr_t{64} << 20;
     const auto at = reinterpret_cast<std::uintptr_t>(d.frame_);
     return stack - at - 1 < near || (d.frame_->receive != nullptr && d.frame_->stack < stack);
 }
 
-/// Handles a jump of the calling thread to a function with that stack pointer, which continues at `resume`; called
-/// before the jump. `innermost` is the descriptor of the current transaction. If the jump leaves its innermost block,
-/// rolls back all blocks that the jump leaves, or ends the process if preemption::isolates is false. A signal of the
-/// engine may jump, because its block has been rolled back.
+/// Handles a jump of the calling thread before it happens. `stack` is the stack pointer of the target function, which
+/// continues at `resume`. `innermost` is the descriptor of the current transaction. If the jump leaves its innermost
+/// block, rolls back all blocks that the jump leaves, or ends the process if preemption::isolates is false. A jump by
+/// which the engine delivers a signal is allowed, because its block has been rolled back already.
 ///
-/// Not for jumps between stacks: a context with its own stack may continue its block later.
+/// Jumps between stacks are not handled, because a context with its own stack may continue its block later.
 void roll_back_blocks_left_by_jump(descriptor& innermost, std::uintptr_t stack, std::uintptr_t resume) noexcept;
 
-/// Rolls back the blocks in all frames below that stack pointer, which are dropped without a jump. Includes blocks
-/// whose signal is in progress.
+/// Rolls back the blocks in all frames below that stack pointer, because these frames are dropped without a jump.
+/// Includes blocks that a signal is leaving.
 void roll_back_blocks_below(descriptor& innermost, std::uintptr_t stack) noexcept;
 
-/// Records what the calling thread or context has open when it calls a procedure. The object lives in the caller's
-/// frame, and is used on the context that made it.
+/// Records which blocks the calling thread or context has open when it calls a procedure. The object lives in the
+/// caller's frame, and is used on the context that made it.
 class call_boundary {
 public:
     TUTTI_EXPORT call_boundary() noexcept;
-    /// Rolls back blocks that the procedure has left open. Rolls back the blocks around the call, too, if they are to
-    /// fail: see left_block.
+    /// Rolls back blocks that the procedure has left open. Also rolls back the blocks around the call if these must
+    /// fail; see left_block.
     TUTTI_EXPORT ~call_boundary();
     call_boundary(const call_boundary&) = delete;
     call_boundary& operator=(const call_boundary&) = delete;
 
-    /// Returns true if the procedure, which has ended, has left a block by a jump. Then an exception has to leave a
-    /// block around the call, because a part of the work inside it is missing.
+    /// Returns true if the procedure, which has ended, has left a block by a jump. Then a block around the call must be
+    /// left by an exception, because a part of the block's work is missing.
     [[nodiscard]] TUTTI_EXPORT bool left_block() noexcept;
 
 private:
@@ -83,14 +86,14 @@ private:
     detail::frame* around_;
 };
 
-/// Called after the calling thread has asked pthread_setcanceltype for that type.
+/// Records that the calling thread has requested this type by pthread_setcanceltype. Called after the request.
 void record_cancel_type(int type) noexcept;
 
-/// Returns true if a cancellation could end the calling thread at any instruction, and makes its cancellation deferred.
-/// For a thread that ends.
+/// Called by a thread that ends. Returns true if a cancellation could end the thread at any instruction. Makes the
+/// thread's cancellation deferred.
 ///
-/// Returns false for a thread with deferred cancellation that ends at a cancellation point: the thread is in a system
-/// call of the user's code there, so no step of the engine is half done.
+/// Returns false for a thread with deferred cancellation that ends at a cancellation point. Such a point is a system
+/// call in the user's code, so no step of the engine is half done.
 [[nodiscard]] bool ends_cancellable_anywhere() noexcept;
 
 /// Ends the process because the thread of d has been cancelled asynchronously, in or next to a block.

@@ -1,5 +1,5 @@
-// Closed nesting: blocks inside a block. A nested block is a savepoint in the logs. Its reads always stay, because the
-// later actions of its parent depend on them.
+// Closed nesting: blocks inside a block. A nested block is a savepoint in the logs. The reads of a nested block always
+// stay in the log, because the later actions of its parent depend on them.
 #include <algorithm>
 #include <utility>
 
@@ -18,17 +18,17 @@
 namespace tutti::core {
 namespace {
 
-/// Rolls back the block `f`. Returns how many entries of the deferred log were set aside before: later ones belong to
-/// this block.
+/// Rolls back the block `f`. Returns how many entries of the deferred log were set aside before the roll-back. Entries
+/// that are set aside later belong to this block.
 std::size_t roll_back_block(descriptor& d, const detail::frame& f, abort_cause cause) noexcept {
     d.rollback_stack_end = f.stack;
     d.quiescing.rolled_back_in = d.own_sequence;
-    // An attempt that is over has released everything already.
+    // There is nothing to roll back in an attempt that is over, because it has released everything already.
     if (!d.ownership_released && !injected(fault::keep_nested_writes)) d.algorithm->roll_back_to_savepoint(d, f.mark);
     undo_retry_calls(d, f.mark.waits);
     d.rollback_stack_end = 0;
-    // A sleeper for an orec released here must not sleep until d's end, because d may come to sleep for that
-    // transaction.
+    // Wakes sleepers for the orecs that were released here. They must not sleep until d's end, because d may later
+    // sleep for one of them.
     wake_sleepers(d);
     d.captured_size_ = 0;
     const std::uint32_t slow_path = d.slow_path;
@@ -40,8 +40,8 @@ std::size_t roll_back_block(descriptor& d, const detail::frame& f, abort_cause c
     return before;
 }
 
-/// Restores the signal that a destructor's block has interrupted. A signal of its own has left that block; the signal
-/// that runs the destructor continues. Returns false if there is no such signal.
+/// Restores the signal that was passing when a destructor opened this block. The block's own signal has left the block,
+/// and the signal that made the destructor run continues. Returns false if there is no such signal.
 bool restore_interrupted_signal(descriptor& d, const detail::frame& f) noexcept {
     const signal s = d.ownership_released ? signal::restart : static_cast<signal>(f.passing);
     if (s == signal::none) return false;
@@ -50,14 +50,14 @@ bool restore_interrupted_signal(descriptor& d, const detail::frame& f) noexcept 
     return true;
 }
 
-/// Destroys what a roll-back of `f` alone has set aside: entries of number `from` and later. This runs user code.
-/// REQUIRES: d.frame_ is the block around f, and healthy again.
+/// Destroys the objects that a roll-back of `f` alone has set aside: the entries from number `from` on. Runs user code.
+/// REQUIRES: d.frame_ is the block around f, and d is healthy again.
 void destroy_block_leftovers(descriptor& d, const detail::frame& f, std::size_t from) noexcept {
     if (d.deferred_log.aside() != from) destroy_in_parent(d, from, f.mark.reads);
 }
 
-/// Moves the snapshot after a partial roll-back, and returns true if it has moved. The block runs again, so its reads
-/// may be forgotten.
+/// Moves the snapshot after a partial roll-back. Returns true if the snapshot has moved. Drops the reads of the block,
+/// because the block runs again.
 [[nodiscard]] bool advance_snapshot(descriptor& d, const detail::frame& f) noexcept {
     d.drop_reads(f.mark.reads);
     const word before = d.snapshot_bound;
@@ -73,8 +73,8 @@ void destroy_block_leftovers(descriptor& d, const detail::frame& f, std::size_t 
 void wait_for_blocker(descriptor& d) {
     const wait_target other = d.run.blocked_by;
     if (other.contended_orec == nullptr) return;
-    // Waits until the orec is free, not until the other transaction ends: the other may be rolling back as d does, and
-    // may have come to wait for d. A transaction that owns nothing may wait without a limit.
+    // Waits until the orec is free, not until the other transaction ends, because that transaction may be rolling back
+    // as d does, and may now wait for d. If d owns nothing, it may wait without a limit.
     if (d.writes.empty()) {
         wait_holding_locks(d, *other.awaited, other.state, other.contended_orec, other.seen);
         attempt_abort_if_doomed(d);
@@ -101,7 +101,7 @@ using core::signal;
 
 TUTTI_NOINLINE void open_nested(tx& t, frame& f) {
     descriptor& d = descriptor::of(t);
-    // For a block of the language, itm/transaction.cpp has done this check.
+    // For a block of the language, itm/transaction.cpp has made this check already.
     if (f.receive == nullptr) {
         f.stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
         if (d.frame_ == &f) [[unlikely]]
@@ -117,7 +117,8 @@ TUTTI_NOINLINE void open_nested(tx& t, frame& f) {
     f.mark = {d.writes.size(), d.overwritten.size(), d.deferred_log.size(), d.reads(), d.run.waits_made};
     f.left_when_looked = 0;
     d.frame_ = &f;
-    // The parent shares its allocations with the nested block: a direct write could not be undone.
+    // The nested block must not write directly to memory that its parent has allocated, because such a write could not
+    // be undone.
     d.captured_size_ = 0;
 }
 
@@ -125,14 +126,14 @@ void close_nested(tx& t, frame& f) {
     descriptor& d = descriptor::of(t);
     if (!d.unwinding()) {
         if (d.pending != signal::none) core::raise_again(d);
-        // After the block has closed, only the whole transaction could run again.
+        // Checks the reads now, because after the block has closed only the whole transaction can run again.
         if (f.checkpoint && d.logging && !d.strict()) {
             d.algorithm->refresh(d);
             core::recheck_data_participants(d);
         }
     }
     d.frame_ = f.parent;
-    // The objects that the block has replaced may have been made by its parent, to which the block now belongs.
+    // The block now belongs to its parent, which may have made objects that the block has replaced.
     f.parent->left_when_looked = std::max(f.parent->left_when_looked, f.left_when_looked);
     if (d.healthy()) core::destroy_replaced_where_due(d);
 }
@@ -155,7 +156,8 @@ after_rollback reopen_nested(tx& t, frame& f) {
     core::destroy_block_leftovers(d, f, set_aside);
     if (d.pending != signal::none) core::raise_again(d);
     if (partial) core::wait_for_blocker(d);
-    // Participants may have shown the blocks around f data older than this snapshot; these blocks then roll back, too.
+    // Participants may have shown data older than this snapshot to the blocks around f. Then these blocks roll back,
+    // too.
     if (moved && !core::injected(core::fault::move_snapshot_without_notice)) core::follow_snapshot(d);
     return again ? after_rollback::again : after_rollback::cancelled;
 }

@@ -15,7 +15,7 @@ descriptor& enter_open_nested(descriptor& outer) {
         outer.inner->outer = &outer;
         if (outer.hooks != nullptr) make_preemptable(*outer.inner, *outer.hooks);
     }
-    // A context may have moved to another thread since the descriptor was made.
+    // Copied each time, because the context may have moved to another thread since the descriptor was made.
     outer.inner->exceptions = outer.exceptions;
     if (outer.frame_ != nullptr) outer.inner->masked_jump = std::exchange(outer.frame_->jump, nullptr);
     outer.inner->threw_after_commit = false;
@@ -26,7 +26,8 @@ descriptor& enter_open_nested(descriptor& outer) {
 }
 
 void leave_open_nested(descriptor& outer) noexcept {
-    // An undo of the outer transaction does not count, because it leaves nothing to undo.
+    // A block that an undo action of the outer transaction has opened does not count, because it leaves nothing to
+    // undo.
     if (outer.running() && (outer.slow_path & slow_path_frozen) == 0) {
         outer.run.opened_in = outer.run.attempt;
         outer.slow_commit |= slow_commit_restarted;  // so that `run` is reset
@@ -53,8 +54,8 @@ bool nests_closed(tx& t) {
     core::leave_hardware(d, hardware_abort::software);  // hardware would undo the inner commit with the outer attempt
     if (d.algorithm->one_at_a_time) return true;
     core::keep_nesting_open(d);
-    // Either all nested blocks of an attempt are open, or all are closed. A closed one owns its writes until the
-    // attempt ends, and the undo of an earlier open one may need them.
+    // Either all nested blocks of an attempt are open, or all are closed. The reason: a closed block owns its writes
+    // until the attempt ends, and the undo of an earlier open block may need the same data.
     return d.is_irrevocable() && d.run.opened_in != d.run.attempt;
 }
 

@@ -2,19 +2,21 @@
 //
 // The inner transaction treats the outer one as any other transaction, with three exceptions:
 //   - They share a stack, so neither can wait for the other. A conflict on an orec of the outer one is a usage error.
-//     The quiescence of an inner commit ignores the outer one, and so does a commit that conflicts with whole
-//     transactions.
+//     The quiescence of an inner commit ignores the outer transaction, and so does an inner commit that conflicts with
+//     whole transactions.
 //   - A transaction that blocks the inner one may be waiting for something that the outer one owns. So the inner one
-//     backs off instead of waiting. After some attempts it makes the outer one start over, which releases everything.
-//   - A jump of the outer one would skip the frames of the inner one, so the outer one unwinds instead.
+//     backs off instead of waiting. After some attempts, the inner transaction makes the outer one start over, which
+//     releases everything.
+//   - A jump of the outer transaction would skip the frames of the inner one. So a signal of the outer one unwinds the
+//     stack instead.
 #pragma once
 
 #include "core/state/descriptor.hpp"
 
 namespace tutti::core {
 
-/// Switches the context to another descriptor, for its transactions until `leave_open_nested`. Throws std::bad_alloc at
-/// the first call.
+/// Switches the context to another descriptor, which its transactions use until `leave_open_nested`. Throws
+/// std::bad_alloc at the first call.
 descriptor& enter_open_nested(descriptor& outer);
 void leave_open_nested(descriptor& outer) noexcept;
 

@@ -8,14 +8,15 @@
 namespace tutti::core {
 
 void reply_to_quiescence(descriptor& d) {
-    // An attempt that is being left has no snapshot to refresh, and its bounds stay closed (DSC3).
+    // An attempt that a signal is leaving has no snapshot to refresh, and its bounds stay closed (DSC3).
     if ((d.slow_path & ~slow_path_timed) != 0 || d.unwinding()) return;
     if (d.strict() || d.cannot_be_killed()) return;
     const std::uint32_t asked = d.replies_requested.load(std::memory_order_acquire);  // partner: wait_for_current_reads
     if (d.logging && !injected(fault::reply_without_refreshing)) d.algorithm->refresh(d);
-    // Also those of an unlogged reader, which cannot refresh, so that it does not stay slow until its end.
+    // Opens the bounds even for an unlogged reader, which cannot refresh. Otherwise it would use the slow path until
+    // its end.
     d.set_bounds();
-    // A killer may have closed the bounds before; its request came earlier still.
+    // A killer may have closed the bounds before this. Then its request was stored even earlier, and is found here.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     attempt_abort_if_doomed(d);
     if (!d.logging) return;

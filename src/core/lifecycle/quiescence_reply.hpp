@@ -1,5 +1,5 @@
-// The answer of a running transaction to a commit that waits in quiescence and asks whether its reads are current.
-// privatization/quiescence.hpp explains why the answer is enough.
+// How a running transaction answers a commit that waits in quiescence and asks whether the transaction's reads are
+// current. privatization/quiescence.hpp explains why the answer is enough.
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -12,8 +12,8 @@ namespace tutti::core {
            d.replies_given.raw().load(std::memory_order_relaxed);
 }
 
-/// Refreshes d's snapshot, and tells the commits that have asked. May abort. Does not answer in a transaction whose end
-/// the commits must wait for.
+/// Refreshes d's snapshot, and notifies the commits that have asked. May abort. Does not answer if the commits must
+/// wait until d's transaction ends.
 void reply_to_quiescence(descriptor& d);
 
 }  // namespace tutti::core

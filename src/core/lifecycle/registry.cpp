@@ -37,8 +37,8 @@ struct pool {
 
 constinit base::never_destroyed<pool> descriptors;
 
-/// Returns the stack pointer of the function that called at_exit's caller; all frames of the thread's own were below
-/// it. Reads as far up the stack as it can.
+/// Returns the stack pointer of the function that called at_exit's caller, or of a frame close to it if the stack
+/// cannot be read that far. All frames of the thread's own code were below that address.
 TUTTI_NOINLINE std::uintptr_t stack_of_thread_start() noexcept {
     struct walk {
         int frames;
@@ -48,7 +48,7 @@ TUTTI_NOINLINE std::uintptr_t stack_of_thread_start() noexcept {
         [](_Unwind_Context* frame, void* argument) {
             walk& here = *static_cast<walk*>(argument);
             if (here.frames-- == 0) return _URC_END_OF_STACK;
-            // A frame is identified by its stack pointer after the call in it has returned.
+            // A frame is identified by the value of its stack pointer after the call has returned.
             here.stack = static_cast<std::uintptr_t>(_Unwind_GetCFA(frame));
             return _URC_NO_REASON;
         },
@@ -56,9 +56,9 @@ TUTTI_NOINLINE std::uintptr_t stack_of_thread_start() noexcept {
     return w.stack;
 }
 
-/// Ends a transaction in the middle of which the thread exits, without having unwound its frames: code without
-/// exceptions, such as a language-level block in C. A serial transaction cannot be undone, so it commits, as it does
-/// where frames are unwound. The frames of its open blocks are gone.
+/// Ends a transaction if its thread exits in the middle of it without unwinding its frames. This happens in code
+/// without exceptions, such as a language-level block in C. A serial transaction cannot be undone, so it commits, as it
+/// does when its frames are unwound. The frames of the open blocks are gone.
 TUTTI_NOINLINE void end_with_thread(descriptor& d) noexcept {
     if (ends_cancellable_anywhere()) die_of_asynchronous_cancel(d);
     d.rollback_stack_end = stack_of_thread_start();
@@ -73,8 +73,9 @@ void at_exit(void* d) {
     release_descriptor(leaving);
 }
 
-// A pthread key instead of a thread_local destructor: keys are destroyed after all of those, which may themselves run
-// transactions. A key is destroyed again if such a transaction sets it anew.
+// A pthread key is used because keys are destroyed after all thread_local objects, whose destructors may run
+// transactions. If a destructor of another key runs a transaction, it sets this key anew, and the key is destroyed
+// again.
 pthread_key_t exit_key() {
     static const pthread_key_t key = [] {
         pthread_key_t k{};
@@ -115,7 +116,7 @@ void release_descriptor(descriptor& d) noexcept {
     d.hooks = nullptr;
     d.shows_thread.store(0, std::memory_order_relaxed);
     d.notes_end = 0;
-    d.pending_tick.store(false, std::memory_order_relaxed);  // no handler is left that could serve it
+    d.pending_tick.store(false, std::memory_order_relaxed);  // no handler that could serve it is left
     d.critical_depth.store(0, std::memory_order_relaxed);
     if (injected(fault::forget_descriptors)) return;
     pool& p = descriptors.value;
@@ -125,7 +126,7 @@ void release_descriptor(descriptor& d) noexcept {
 
 void lock_registry() noexcept {
     descriptors.value.mutex.lock();
-    memory::lock_orphaned_limbo();  // release_descriptor hands objects over to it before it takes the mutex
+    memory::lock_orphaned_limbo();  // release_descriptor passes objects to it before it locks the mutex
     observe::lock_sites();
     lock_quiescence_set();
 }

@@ -15,7 +15,8 @@
 namespace tutti::core {
 namespace {
 
-/// Held by the one thread that empties all limbos. A second thread waits: its objects may be among those of the first.
+/// The lock of the thread that empties all limbos. A second thread waits for the lock, because the first thread may
+/// have taken objects of the second.
 constinit base::lock emptying_lock;
 
 struct orphaned_limbo_guard {
@@ -26,7 +27,7 @@ struct orphaned_limbo_guard {
 };
 
 /// Moves all retired objects to `all`. Holds the lock of the orphaned objects meanwhile, so no object moves from a
-/// limbo that is still to be visited to one that was visited.
+/// limbo that is still to be visited to a limbo that has been visited.
 void gather(memory::log<memory::retired>& all) {
     const orphaned_limbo_guard guard;
     const std::uint32_t count = memory::status_record_count();
@@ -34,7 +35,7 @@ void gather(memory::log<memory::retired>& all) {
     memory::take_orphaned_objects(all);
 }
 
-/// Returns when every transaction that may have seen the gathered objects is over.
+/// Waits until every transaction that may have seen the gathered objects is over.
 void wait_for_transactions(descriptor& self) noexcept {
     base::heavy_fence();  // partner of the plain store of the state in begin
     const std::uint32_t count = memory::status_record_count();
@@ -50,7 +51,7 @@ void wait_for_transactions(descriptor& self) noexcept {
     }
 }
 
-/// Returns when all destructors have returned that other contexts had begun to run before the gathering.
+/// Waits for the destructors that other contexts were running before the gathering.
 void wait_for_destructors(const descriptor& self) noexcept {
     const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) {
@@ -66,8 +67,8 @@ void wait_for_destructors(const descriptor& self) noexcept {
 }  // namespace
 
 void collect_retired(descriptor& d) noexcept {
-    // Destructors run transactions. These may want what a transaction around d owns, or what an attempt holds whose
-    // undo actions run. So a later commit collects.
+    // The objects stay for a later commit, because destructors run transactions. These might need something that is
+    // owned by a transaction around d, or by an attempt whose undo actions are running.
     if (ancestor_runs(d) || runs_undo_action(d)) return;
     const bool orphans = (commit_flags.load(std::memory_order_relaxed) & flag_orphaned_objects) != 0;
     for (descriptor* each = &d; each != nullptr; each = each->inner) {
@@ -78,7 +79,7 @@ void collect_retired(descriptor& d) noexcept {
     if ((commit_flags.load(std::memory_order_relaxed) & flag_orphaned_objects) == 0 || memory::has_orphaned_objects())
         return;
     commit_flags.fetch_and(~flag_orphaned_objects, std::memory_order_seq_cst);
-    request_orphan_collection();  // for orphans that came between the look and the line above
+    request_orphan_collection();  // for objects that were orphaned between the check and the line above
 }
 
 void request_orphan_collection() noexcept {

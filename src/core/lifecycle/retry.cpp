@@ -18,7 +18,7 @@
 namespace tutti::core {
 namespace {
 
-/// The memory of the objects that an attempt has created, which no other transaction can have written.
+/// The memory of the objects that an attempt has created. No other transaction can have written to this memory.
 class own_memory {
 public:
     /// O(n log n) in the number of entries of the log. Throws std::bad_alloc.
@@ -63,8 +63,8 @@ void sleep_until(descriptor& d, base::deadline until, waiter::cancellable c) {
     while (base::now() < until) sleep_on(d, nobody_wakes_this, until, c);
 }
 
-/// Runs `sleep`. A thread that is cancelled in it leaves all its frames, including the block's, so the block is over
-/// then. (A forced unwind is not an exception that could be counted.)
+/// Runs `sleep`. If the thread is cancelled in `sleep`, it leaves all its frames, including those of the block, so the
+/// execution ends. (A forced unwind is not counted as an exception.)
 template <class F>
 void sleep_or_end(descriptor& d, F&& sleep) {
     struct ending {
@@ -96,7 +96,7 @@ bool inside_alternative(const descriptor& d) noexcept {
     raise(d, signal::retry, abort_cause::explicit_retry);
 }
 
-/// Raises retry; returns only if the time limit has passed already.
+/// Raises retry. Returns only if the time limit has passed already.
 void raise_retry_until(descriptor& d, base::deadline until, base::deadline now) {
     if (now >= until) return;
     // If a participant cannot wake this transaction, the transaction checks again when its time is up.
@@ -143,16 +143,17 @@ void wait_in_retry(descriptor& d) {
             "tutti: retry before anything was read: nothing could ever wake this transaction; read what it waits for "
             "through its tx first"};
     }
-    // While the state says running, the memory that was read cannot be reclaimed, so its orecs may be inspected. The
-    // writes are undone after that check. Under orecs that d owns, the values read are unchanged; but a roll-back may
-    // leave versions there that d cannot tell from those of others, which would make d run again instead of sleeping.
+    // The reads are checked while the state is still running, because then the memory that was read cannot be
+    // reclaimed. The writes are undone after the check. Under orecs that d owns, the values that were read are
+    // unchanged. But a roll-back may leave versions there that d cannot distinguish from those of other transactions,
+    // so d would run again instead of sleeping.
     const bool worth_sleeping = injected(fault::retry_without_recheck) || d.algorithm->unchanged(d);
     attempt_end(d, abort_cause::explicit_retry);
     if (!worth_sleeping) return;
     std::optional<base::deadline> until = retry_limit(d);
     if (ancestor_runs(d)) {
-        // The transaction that would wake d may be waiting for something that the block around d owns, and ask that
-        // block to abort. So d looks from time to time.
+        // The transaction that would wake d may be waiting for something that the block around d owns, and may ask that
+        // block to abort. So d wakes up from time to time and checks.
         const base::deadline soon = base::now() + std::chrono::milliseconds{1};
         if (!until || soon < *until) until = soon;
     }

@@ -38,7 +38,7 @@ void undo_retry_calls(descriptor& d, std::uint32_t made) noexcept {
             c.attempt = 0;
             --run.waits_made;
         } else if (end == 0) {
-            end = at + 1;  // one past the last call that stays
+            end = at + 1;  // the call after the last one that stays
         }
     }
     run.waits_end = end != 0 ? end : at;

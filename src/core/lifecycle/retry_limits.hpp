@@ -1,24 +1,24 @@
 // The times at which the calls of retry_for in an execution time out.
 //
-// A limit belongs to a call: a place in the source, together with how many times the attempt has come there. So a
-// function that waits may be called twice. The limit counts from the time when the execution first came there. A
-// roll-back of a nested block undoes its calls, which find their limits again when they are repeated. Calls of an
-// attempt that is over need not be undone.
+// A limit belongs to a call. A call is identified by its place in the source, together with how many times the attempt
+// has reached that place. So a function that waits may be called twice. The limit counts from the time when the
+// execution first reached the call. A roll-back of a nested block undoes the block's calls. When these calls are
+// repeated, they find their limits again. Calls of an attempt that is over need not be undone.
 //
-// The calls are in one log of the descriptor. Handlers may run other executions while one waits for its next attempt;
-// their calls are above its own.
+// All calls are in one log of the descriptor. While an execution waits for its next attempt, handlers may run other
+// executions, whose calls are added at the end of the log.
 //
 // Cost. Most attempts make their calls in the order of the first attempt. So an attempt keeps two bounds in the log:
 // all calls before `waits_free` have been made in this attempt, and all calls from `waits_end` on have not. A search
-// begins at the first bound. A roll-back goes down from the second bound until it has found as many calls as it takes
-// back. In that order both take constant time per call.
+// begins at the first bound. A roll-back searches backwards from the second bound, until it has found as many calls as
+// it has to undo. If the order of the calls is the same, both take constant time per call.
 #pragma once
 
 #include "core/state/descriptor.hpp"
 
 namespace tutti::core {
 
-/// Returns when the execution first came to this call, now at the latest. Throws std::bad_alloc.
+/// Returns the time when the execution first reached this call: `now` if this is the first time. Throws std::bad_alloc.
 base::deadline first_reached_at(descriptor& d, const detail::retry_site& place, base::deadline now);
 
 /// Undoes the calls of a nested block that is rolled back. `made`: how many calls the attempt had made before that

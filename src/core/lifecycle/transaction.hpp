@@ -1,4 +1,5 @@
-// Begin, barriers and commit, for any algorithm: they connect the public API with the algorithm's steps.
+// Begin, barriers and commit of a transaction, for any algorithm. They connect the public API with the algorithm's
+// steps.
 //
 //   atomically  -> open<A> -> begin<A>  A::begin takes the snapshot; state = active
 //   get, set    -> read_var<A>, …       what the inlined path cannot do; A::read, A::write
@@ -12,7 +13,7 @@
 //   idle | quiescence | reclamation | on_commit handlers
 //
 // A body that has touched no variable may have one data participant only. That participant is first asked to commit in
-// one phase; if it does, `idle` follows.
+// one phase. If it has done so, the next step is `idle`.
 #pragma once
 
 #include "base/fence.hpp"
@@ -43,7 +44,7 @@ class transaction {
     using guard = critical<Preemptable>;
 
 public:
-    /// Opens a block of the library. Not inlined, so that it finds the caller's stack pointer.
+    /// Opens a block of the library. This function is not inlined, so that it can find its caller's stack pointer.
     TUTTI_NOINLINE static void open(tx& t, detail::frame& f, detail::call_site where, const options& how) {
         descriptor& d = descriptor::of(t);
         TUTTI_ASSERT(d.run.attempt == 1 && d.run.next_mode == status::active && d.run.blocked_by.awaited == nullptr,
@@ -61,8 +62,8 @@ public:
         begin(d);
     }
 
-    /// Opens a block of the language. Announces its use of plain memory together with its status, by one fence for
-    /// both, and takes its snapshot afterwards.
+    /// Opens a block of the language. Announces the use of plain memory and the status of the transaction with one
+    /// fence for both, and takes the snapshot afterwards.
     static void open_plainly(tx& t, detail::frame& f, detail::call_site where, const options& how) {
         descriptor& d = descriptor::of(t);
         TUTTI_ASSERT(d.run.attempt == 1 && d.run.next_mode == status::active && d.run.blocked_by.awaited == nullptr,
@@ -93,16 +94,15 @@ public:
             d.set_status(d.mode);
         } else {
             if (injected(fault::take_snapshot_before_state)) A::begin(d);
-            // No fence: a thread that must know which transactions run executes a heavy fence first (limbo.hpp,
-            // serial.hpp).
+            // This store needs no fence, because a thread that must know which transactions run executes a heavy fence
+            // first (limbo.hpp, serial.hpp).
             d.set_status(d.mode);
             // Partners: heavy_fence in become_serial, run_while_alone, revoke_bias and become_biased_owner.
             base::light_fence();
             if (needs_slow_begin(d) && !d.serial) [[unlikely]]
                 yield_or_interrupt(d);
             // The snapshot is taken after the state is stored. Otherwise a context that runs alone could find d idle
-            // although d has its snapshot: the version clock may have started anew meanwhile
-            // (algorithms/new_era.hpp, ERA1).
+            // although d has a snapshot already, and could start the version clock anew (algorithms/new_era.hpp, ERA1).
             if (!injected(fault::take_snapshot_before_state)) begin_announced(d);
         }
     }
@@ -140,8 +140,8 @@ public:
     }
 
 private:
-    /// Commits quickly except for its decision. Takes the slow end if `is_still_quick` is false when the decision is
-    /// made: by then the transaction may have put off more.
+    /// Commits quickly except for its decision. If `is_still_quick` returns false after the decision, finishes as a
+    /// slow commit, because the transaction may have deferred more actions by then.
     template <class Decide, class IsStillQuick>
     TUTTI_ALWAYS_INLINE static bool commit_after_decision(descriptor& d, Decide&& decide_on,
                                                           IsStillQuick&& is_still_quick) {
@@ -161,7 +161,7 @@ private:
         return true;
     }
 
-    /// Commits with slow-commit flags. Two combinations of flags leave the commit quick except for one step.
+    /// Commits with slow-commit flags. Some combinations of flags leave the commit quick except for one step.
     TUTTI_NOINLINE static bool commit_with_flags(descriptor& d) {
         if (has_single_voter(d) && commit_by_data_participant(d)) return true;
         if (has_one_participant_only(d)) return commit_by_one_vote(d);
@@ -179,8 +179,8 @@ private:
         return commit_after_decision(d, decide_by_one_vote, has_one_participant_only);
     }
 
-    /// Commits through one data participant, if the body has touched no variable: A has nothing to prepare, or to
-    /// validate for a vote. Returns false if nothing has happened.
+    /// Commits through one data participant if the body has touched no variable, because A then has nothing to prepare
+    /// or to validate. Returns false if the participant has not committed, and then nothing has changed.
     TUTTI_ALWAYS_INLINE static bool commit_by_data_participant(descriptor& d) {
         const guard g{d};
         if (!d.writes.empty() || d.has_read() || !commit_single_voter(d)) return false;
@@ -191,8 +191,8 @@ private:
         return true;
     }
 
-    /// Ends the commit of an attempt that wrote nothing, from the decision on. REQUIRES: it has no slow-commit flag;
-    /// the same below.
+    /// Does the steps after the decision, for an attempt that wrote nothing. Like close_update, it requires that d had
+    /// no slow-commit flag.
     TUTTI_ALWAYS_INLINE static void close_reader(descriptor& d) {
         A::end(d);
         const bool must_wait = receives(d);
@@ -200,10 +200,10 @@ private:
         if (must_wait) [[unlikely]]
             await_quiescence(d, d.quiescing.latest_read);
     }
-    /// Ends the commit of an attempt that wrote.
+    /// Does the steps after the decision, for an attempt that wrote.
     TUTTI_ALWAYS_INLINE static void close_update(descriptor& d) {
         const bool quiescing = quiesces(d, publish(d));
-        if (d.slow_commit != 0) [[unlikely]] {  // it had a conflict while it prepared
+        if (d.slow_commit != 0) [[unlikely]] {  // d had a conflict while it prepared
             finish_slow_commit(d, quiescing ? privatization_role::privatizer : privatization_role::none);
             return;
         }
@@ -218,19 +218,19 @@ private:
         if (!yield_to_serial(d)) execution_interrupt(d);
     }
 
-    /// Calls A::begin for a transaction that others see already. Bounds that a killer has closed must not be opened
-    /// again.
+    /// Calls A::begin for a transaction that other transactions can see already. If a killer has closed the bounds,
+    /// they must stay closed.
     TUTTI_ALWAYS_INLINE static void begin_announced(descriptor& d) {
         A::begin(d);
         // Partner: heavy_fence in kill. Either d sees the request, or the killer closes the bounds after this.
         base::light_fence();
-        // This also applies to a transaction that cannot be killed, which only loses the fast path.
+        // This also closes the bounds of a transaction that cannot be killed, which then only takes the slow path.
         if (d.kill_request.load(std::memory_order_relaxed) == d.own_sequence) [[unlikely]]
             d.close_bounds();
     }
 
-    /// Returns true if only execution_start can begin the block: its options ask for that, or a policy listens. Written
-    /// so that it compiles to one load and one comparison for `mode` and `policy`.
+    /// Returns true if only execution_start can begin the block, because of the block's options or of a policy that
+    /// listens. The expression compiles to one load and one comparison for both `mode` and `policy`.
     static bool is_special(const options& how, const detail::shared<std::uint32_t>& listening) noexcept {
         return (static_cast<unsigned>(how.mode) | static_cast<unsigned>(how.policy) << 8) != 0 || how.priority != 0 ||
                how.deadline.exists() || listening.load(std::memory_order_relaxed) != 0;
@@ -262,8 +262,8 @@ private:
         A::write(d, location, value);
     }
 
-    /// Reads a location. `value_when_over` gives the value when the attempt is over and only its frames are still
-    /// unwinding.
+    /// Reads a location. If the attempt is over and only its frames are still unwinding, returns the value of
+    /// `value_when_over`.
     template <class Location, class ValueWhenOver>
     static word read_checked(tx& t, const Location& location, ValueWhenOver&& value_when_over) {
         descriptor& d = descriptor::of(t);
@@ -279,7 +279,7 @@ private:
             case access_check::attempt_over: break;
             case access_check::during_unwind: try { return read(d, location);
                 } catch (const detail::unwind&) {
-                    // The attempt is doomed; the destructor that asked continues with a value that no longer matters.
+                    // The attempt is doomed. The destructor that reads continues with a value that no longer matters.
                 }
         }
         return value_when_over(d);
@@ -298,12 +298,12 @@ private:
             case access_check::attempt_over: return;
             case access_check::during_unwind: try { write(d, location, value);
                 } catch (const detail::unwind&) {
-                    // The attempt is doomed, as above: the write is dropped.
+                    // The write is dropped, because the attempt is doomed, as above.
                 }
         }
     }
 
-    /// Returns true if the decision may be made, and false if the attempt was rolled back.
+    /// Returns true if the commit may decide, and false if the attempt was rolled back.
     static bool prepare(descriptor& d) {
         if (d.cannot_be_killed()) return A::prepare(d) == abort_cause::none;
         d.set_status(status::preparing);
@@ -328,20 +328,20 @@ private:
         return flags;
     }
 
-    /// Returns true if the published writes may have made plain memory private.
+    /// Returns true if the published writes may have made plain memory private, so that the commit must quiesce.
     static bool quiesces(const descriptor& d, std::uint32_t flags) noexcept {
         return A::privatizes_by_waiting && (flags & flag_plain_memory) != 0 &&
                d.run.how->privatization == privatization::safe && !injected(fault::privatize_without_waiting);
     }
-    /// Returns true if values that d has read may have made plain memory private to it. A serial transaction has waited
-    /// for all others.
+    /// Returns true if values that d has read may have made plain memory private to it. A serial transaction needs no
+    /// wait, because it has waited for all others.
     static bool receives(descriptor& d) noexcept {
         return A::privatizes_by_waiting && plain_memory_is_used() && d.snapshot_bound > d.quiescing.received_up_to &&
                !d.serial && d.run.how->privatization == privatization::safe &&
                !injected(fault::receive_without_waiting) && has_read_unquiesced(d);
     }
 
-    /// Returns false. The value that the body returned is destroyed before `reopen` is called.
+    /// Raises a shield for the body's result, which is destroyed before `reopen` is called. Returns false.
     static bool shield_value_and_fail(descriptor& d) noexcept {
         shield_value(d);
         return false;
@@ -372,9 +372,9 @@ private:
         return receives(d) ? privatization_role::receiver : privatization_role::none;
     }
 
-    /// Prepares for the vote of participants, or for an action at the decision. Readers serialize at their snapshot.
-    /// But a vote or an action orders them at the decision, so their reads have to be current then. They own nothing
-    /// that would keep their reads current.
+    /// Prepares for the vote of participants, or for an action at the decision. A transaction that only reads is
+    /// normally ordered at its snapshot. But a vote or an action orders it at its decision, so its reads have to be
+    /// current then. It owns nothing that would keep its reads current.
     static bool prepare_for_vote(descriptor& d) {
         if (!d.writes.empty()) return prepare(d);
         if (A::unchanged(d)) return true;
@@ -382,7 +382,7 @@ private:
         return false;
     }
 
-    /// Does what `decide` does, if the log has only one entry, of a participant.
+    /// Does what `decide` does, if the log has only one entry, which belongs to a participant.
     static bool decide_by_one_vote(descriptor& d) {
         if (!prepare_for_vote(d) || !run_single_vote(d)) return false;
         if (!d.writes.empty()) A::draw_again(d);

@@ -65,11 +65,11 @@ base::deadline due_of(const deadline& given) noexcept {
     return given.value() < base::deadline::max() - now ? now + given.value() : base::deadline::max();
 }
 
-/// Returns true if the deadline may make d stricter. A transaction that owns something does not wait for another one
-/// inside its body, not even for a slot.
+/// Returns true if the deadline may make d stricter. An execution inside another transaction must not become stricter,
+/// because it would wait for a slot while the transaction around it may own something.
 bool may_become_stricter(const descriptor& d) noexcept { return !ancestor_runs(d); }
 
-/// Returns the strictest mode that the deadline may ask for.
+/// Returns the strictest mode that the deadline may request.
 status strictest(const descriptor& d) noexcept {
     return d.run.deadline_state.nests_openly ? status::visible : status::irrevocable;
 }
@@ -97,15 +97,15 @@ base::deadline check_time_of(const descriptor& d, const deadline_schedule& plan,
     return next > now ? std::min(next, hopeless_from) : hopeless_from;
 }
 
-/// Asks for `wanted` as the mode of the next attempt, because the schedule demands that mode.
+/// Requests `wanted` as the mode of the next attempt, because the schedule demands that mode.
 void make_stricter_by_schedule(descriptor& d, status wanted) noexcept {
     timing& t = d.run.deadline_state;
     t.needed_strict |= std::min(wanted, strictest(d)) > d.run.next_mode;
     if (t.may_be_strict) request_mode(d, wanted);
 }
 
-/// Reports the execution's end, or its refusal, to the trial. Executions that ignore measurements do not count for the
-/// trial.
+/// Reports to the trial that the execution has ended or was refused. Executions that ignore measurements are not
+/// reported.
 void count_for_trial(descriptor& d, bool met) noexcept {
     timing& t = d.run.deadline_state;
     if (!uses_factors_only(tuning_of(d))) t.site->trial.leave({t.may_be_strict, t.term}, met, t.needed_strict);
@@ -117,8 +117,8 @@ void handle_hopeless_deadline(descriptor& d, base::deadline now) {
     t.next_check = base::deadline::max();
     switch (d.run.how->when_missed) {
         case missed_deadline::run_anyway:
-            // A late block must not starve: once it has been rolled back, it becomes visible, so that conflicting
-            // writers wait for it.
+            // A late block must not starve. So after a roll-back it becomes visible, and conflicting writers wait for
+            // it.
             if (d.run.attempt > 1 && may_become_stricter(d)) request_mode(d, status::visible);
             return;
         case missed_deadline::run_irrevocable:
@@ -134,8 +134,9 @@ void handle_hopeless_deadline(descriptor& d, base::deadline now) {
     throw deadline_missed{};
 }
 
-/// Learns about this execution and its site from an attempt that was rolled back. The duration of such an attempt is a
-/// lower bound. It counts only at sites without a sample, which would never get one under permanent conflict.
+/// Updates the estimates of this execution and its site after an attempt that was rolled back. The duration of such an
+/// attempt is only a lower bound. It counts at sites without a sample, because they might never get a sample under
+/// permanent conflicts.
 void learn_from_failure(descriptor& d, base::deadline now) noexcept {
     timing& t = d.run.deadline_state;
     if (d.run.attempt == 1 || d.run.last_cause == abort_cause::explicit_retry) return;
@@ -148,12 +149,12 @@ void learn_from_failure(descriptor& d, base::deadline now) noexcept {
 void learn_from_commit(descriptor& d, base::deadline now, bool met) noexcept {
     timing& t = d.run.deadline_state;
     count_for_trial(d, met);
-    // A part of the attempt ran in another mode.
+    // Ignores an attempt of which a part ran in another mode.
     if (d.mode != t.began_in) return;
     if (d.mode == status::active) t.site->note_attempt(false);
     // Excludes attempts that were visibly disturbed: by a move to another core, or by a switch of a preemption layer.
-    // Interrupts, page faults, and a time slice that ends and begins again on the same core cannot be told from work;
-    // nor can waits in place for other transactions.
+    // Other disturbances cannot be distinguished from work: interrupts, page faults, a time slice that ends and begins
+    // again on the same core, and waits in place for other transactions.
     if (t.core != base::core_number() || t.suspensions != d.suspensions) return;
     t.site->note_commit(d.mode, now - (d.mode == status::active ? t.began : t.planned), d.run.how->qos);
 }
@@ -214,7 +215,7 @@ void note_requested_mode(descriptor& d, status wanted) noexcept {
 
 void note_attempt_start(descriptor& d) noexcept {
     timing& t = d.run.deadline_state;
-    d.slow_commit |= slow_commit_restarted;  // its end has to learn from the attempt, and to reset `run`
+    d.slow_commit |= slow_commit_restarted;  // the end of the attempt has to update the estimates, and to reset `run`
     if (d.mode == status::active && !d.strict() && d.logging && t.next_check != base::deadline::max())
         d.slow_path |= slow_path_timed;
     t.began_in = d.mode;
@@ -230,8 +231,8 @@ void check_deadline(descriptor& d) {
     const deadline_schedule plan = plan_of(d);
     const bool cannot_meet = plan.cannot_meet_after(now, t.due);
     if (cannot_meet && d.run.how->when_missed == missed_deadline::run_anyway) t.next_check = base::deadline::max();
-    // A strict attempt: the body has asked for that mode itself. An attempt that cannot meet its deadline may be about
-    // to commit, and starting over would not help.
+    // Nothing is left to do for a strict attempt, whose body has requested that mode itself. Nor for an attempt that
+    // cannot meet its deadline: it may be about to commit, and starting over would not help.
     if (d.strict() || cannot_meet) {
         d.slow_path &= ~slow_path_timed;
         return;
@@ -244,7 +245,8 @@ void check_deadline(descriptor& d) {
         return;
     }
     if (!try_become_strict(d, wanted, abort_cause::mode_switch)) {
-        // The work done is worth more than a slot sooner: the attempt asks again at its next barrier.
+        // The attempt continues, because its work so far is worth more than an earlier slot. It tries again at its next
+        // barrier.
         d.run.next_mode = before;
         d.run.irrevocable_only_to_commit = false;
         t.made_visible = t.made_irrevocable = false;

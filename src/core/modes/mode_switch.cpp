@@ -7,7 +7,7 @@
 namespace tutti::core {
 namespace {
 
-/// Switches d to `wanted`. REQUIRES: d has the slot.
+/// Switches d to `wanted`. REQUIRES: d has a slot for that mode.
 void switch_over(descriptor& d, status wanted, abort_cause cause) {
     d.run.next_mode = wanted;
     d.slow_commit |= slow_commit_strict;

@@ -31,22 +31,22 @@ void for_each_running(descriptor& d, F&& f) {
 /// Makes d idle while `wait` waits for another context, and then begins anew. Returns false if d's execution ends here.
 template <class F>
 bool wait_idle(descriptor& d, F&& wait) {
-    // A waiter that follows d's execution must not mistake the number below for that of a later execution
-    // (has_execution_ended).
+    // `last_defeat` is stored because the attempt gets a new number below. A waiter for d's execution must not mistake
+    // that number for one of a later execution (has_execution_ended).
     if (d.run.was_defeated) d.last_defeat.store(d.own_sequence, std::memory_order_release);
     d.set_status(status::idle);
     wake_sleepers(d);
     const interruptible_wait interruptible{d};
     wait();
     if (is_interrupted_before_attempt(d)) return false;
-    // A new number, so that a kill request meant for the earlier begin does not hit the next transaction.
+    // The attempt gets a new number, so that a kill request for the earlier begin does not hit the next transaction.
     ++d.own_sequence;
     d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
     return true;
 }
 
-/// Spins until the running transactions end, for a short time. Returns true if all have ended. Most blocks end sooner
-/// than they could be rolled back and begun again.
+/// Spins for a short time, until the running transactions have ended. Returns true if all have ended. Spinning pays,
+/// because most blocks end sooner than they could be rolled back and begun again.
 bool spin_while_they_run(descriptor& d) noexcept {
     if (d.hooks != nullptr) return false;  // one of them may need this processor
     const std::uint64_t start = base::ticks();
@@ -63,11 +63,11 @@ bool wait_for_all(descriptor& d) noexcept {
     if (injected(fault::serial_without_waiting)) return true;
     static_cast<void>(spin_while_they_run(d));
     const word token = serial_token.load(std::memory_order_acquire);
-    // All are asked before d waits for any of them, because one may be waiting for another.
+    // All transactions are asked to abort before d waits for any of them, because one may be waiting for another.
     for_each_running(d, [&d](descriptor& other, word state) { kill_before_waiting(d, other, state); });
     for_each_running(d, [&](descriptor& other, word state) {
-        // A transaction that was preparing could not be asked. It may have stopped preparing to wait for d, as a commit
-        // under one lock does.
+        // A transaction that was preparing could not be killed, so d asks again. It may have stopped preparing in order
+        // to wait for d, as a commit under one lock does.
         constexpr auto one_millisecond = std::chrono::milliseconds{1};
         while (!is_over(other, state) && serial_token.load(std::memory_order_acquire) == token) {
             const bool asked = kill_before_waiting(d, other, other.state.load(std::memory_order_acquire));
@@ -78,14 +78,15 @@ bool wait_for_all(descriptor& d) noexcept {
     return serial_owner() == &d || injected(fault::ignore_token_seizure);
 }
 
-/// Kills all running transactions and waits for their end. Returns false if one still runs at `until`.
+/// Kills all running transactions and waits for their end. Returns false if one of them still runs at `until`.
 bool end_all_by(descriptor& d, base::deadline until) noexcept {
     if (injected(fault::serial_without_waiting) || spin_while_they_run(d)) return true;
     for_each_running(d, [&d](descriptor& other, word state) { kill_before_waiting(d, other, state); });
     bool all = true;
     for_each_running(d, [&](descriptor& other, word state) {
         while (!is_over(other, state) && base::now() < until) {
-            // A transaction that was preparing could not be asked, and may not be preparing any more.
+            // A transaction that was preparing could not be killed. Asks again, because it may not be preparing any
+            // more.
             constexpr auto one_millisecond = std::chrono::milliseconds{1};
             const bool asked = kill_before_waiting(d, other, other.state.load(std::memory_order_acquire));
             wait_for(d, other, state, asked ? until : std::min(until, base::now() + one_millisecond));
@@ -103,7 +104,7 @@ void wait_for_serial_owner(descriptor& d, descriptor& owner, word token) noexcep
     d.serial_wait.owner = &owner;
 }
 
-/// Makes sure that d, the owner of the token, sees every running transaction from here on. SER1
+/// Makes sure that d, the owner of the token, sees every running transaction from now on (SER1).
 void order_begins(const descriptor& d, take_result how) noexcept {
     if (how != take_result::begins_unfenced) return;
     base::heavy_fence();  // partner: light_fence after the status in transaction::begin
@@ -124,8 +125,8 @@ bool try_become_alone(descriptor& d) noexcept {
         core::wait_for_serial_owner(d);
         return false;
     }
-    // seq_cst, as is the exchange of the token: partner is become_biased_owner, which finds an owner of the token, or
-    // whose word d finds.
+    // seq_cst, as is the exchange of the token. Partner: become_biased_owner. Either it finds an owner of the token, or
+    // d finds its word.
     const word biased = biased_owner.load(std::memory_order_seq_cst);
     if (biased != 0 && !may_run_beside(d, biased)) {
         drop_serial_token(d);
@@ -134,7 +135,7 @@ bool try_become_alone(descriptor& d) noexcept {
         return false;
     }
     if (await_alone(d, how)) return true;
-    wake_sleepers(d);  // wakes those that wait for the end of d as the owner
+    wake_sleepers(d);  // wakes the contexts that wait until d is no longer the owner
     return false;
 }
 
@@ -169,7 +170,7 @@ void try_stop_the_world(descriptor& d) noexcept {
     if (!is_biased && (how == take_result::world_stopped || spin_while_they_run(d)) && serial_owner() == &d)
         end_serial(d);
     else drop_serial_token(d);
-    wake_sleepers(d);  // wakes those that wait for the end of d as the owner
+    wake_sleepers(d);  // wakes the contexts that wait until d is no longer the owner
 }
 
 bool run_while_alone(descriptor& d, base::deadline until,
@@ -193,7 +194,7 @@ bool run_while_alone(descriptor& d, base::deadline until,
         } else {
             drop_serial_token(d);
         }
-        wake_sleepers(d);  // wakes those that wait for the end of d as the owner
+        wake_sleepers(d);  // wakes the contexts that wait until d is no longer the owner
         return done;
     });
 }
@@ -203,21 +204,21 @@ void become_serial(descriptor& d) noexcept {
     d.serial = true;
     if (d.algorithm->one_at_a_time) return;
     const take_result how = seize_serial_token(d);
-    // The context from which d seized the token may sleep for d, and continues to do so: it could only wait for the
-    // serial owner.
+    // If d has seized the token from another context, that context may sleep for d. It need not be woken, because it
+    // would only wait for the serial owner again.
     (void)await_alone(d, how);  // no other context seizes the token from the owner of the irrevocable slot
 }
 
 bool yield_to_serial(descriptor& d) {
-    // The transaction around d began before the serial owner looked, and has cleared the `stopped` bit; otherwise d's
-    // context would not have come here. The owner waits for the transaction around d, so it does nothing alone before
-    // both have ended.
+    // Inside another transaction, d need not wait. The transaction around d began before the serial owner checked which
+    // transactions run, and has cleared the `stopped` bit. So the owner waits for that transaction, and does nothing
+    // alone before both transactions have ended.
     if (injected(fault::begin_beside_a_serial_transaction) || ancestor_runs(d)) return true;
-    // This concerns a block of the language that runs in hardware inside a stopped world.
+    // This case is a block of the language that runs in hardware inside a stopped world.
     leave_hardware(d, hardware_abort::software);
     for (;;) {
         std::atomic_thread_fence(std::memory_order_seq_cst);  // SER1
-        // Acquire: the actions of the previous owner are visible.
+        // Acquire: makes the actions of the previous owner visible.
         const word token = serial_token.load(std::memory_order_acquire);
         if (descriptor* const owner = serial_owner_in(token)) {
             if (owner == &d) return true;

@@ -26,8 +26,8 @@ void site_times::note_commit(mode m, nanoseconds took, double q) noexcept {
     if (m == mode::active) return;
     d.q.store(q, std::memory_order_relaxed);
     summarise(d);
-    // Strict commits give no information on roll-backs, but the estimate must not outlive the attempts that it comes
-    // from.
+    // A strict commit gives no information about roll-backs. But each one lowers the estimate a little, so that the
+    // estimate does not outlive the attempts that it comes from.
     const std::uint32_t share = rolled_back_.load(std::memory_order_relaxed);
     rolled_back_.store(share - share / (4 * weight), std::memory_order_relaxed);
 }
@@ -55,7 +55,7 @@ void site_times::note_denied(mode m) noexcept {
 }
 
 site_times& times_of(observe::site& where, std::size_t samples) {
-    // Acquire, and release below: a thread that finds the object finds it constructed.
+    // Acquire here and release below: a thread that finds the object also sees its construction.
     if (site_times* const there = known_times_of(where)) return *there;
     auto fresh = std::make_unique<site_times>(samples, where.id + 1);
     void* there = nullptr;

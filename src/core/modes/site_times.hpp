@@ -5,10 +5,11 @@
 // is robust and forgets:
 //   - The longest duration of a sample is never the estimate, unless it is the only one.
 //   - Samples forget (observe/reservoir.hpp). The share of roll-backs is a moving average.
-//   - An estimate that keeps blocks from running in a mode gets no new durations. So it forgets its longest duration
-//     after each `denials_before_forgetting` executions that it has kept from that mode.
+//   - If an estimate keeps blocks from running in a mode, it gets no new durations. So after each
+//     `denials_before_forgetting` executions that were kept from the mode, the estimate forgets its longest duration.
 //
-// Thread safety: any thread. A context that can be switched away calls inside a critical region.
+// Thread safety: any thread may call any function. A context that can be switched away calls them inside a critical
+// region.
 #pragma once
 
 #include <array>
@@ -32,14 +33,15 @@ public:
 
     static constexpr std::uint32_t denials_before_forgetting = 64;
 
-    /// `samples`: size of each sample. Throws std::bad_alloc.
+    /// `samples` is the size of each sample. Throws std::bad_alloc.
     site_times(std::size_t samples, std::uint64_t seed);
 
-    /// Adds the duration of a commit in mode `m`. `q`: the share of executions that should be in time.
+    /// Adds the duration of a commit in mode `m`. `q` is the share of executions that should be in time.
     void note_commit(mode m, nanoseconds took, double q) noexcept;
-    /// Returns the duration that the share `q` of the commits in mode `m` does not exceed; 0 if no duration is known.
+    /// Returns the duration that the share `q` of the commits in mode `m` does not exceed. Returns 0 if no duration is
+    /// known.
     [[nodiscard]] nanoseconds expected_in(mode m, double q) noexcept;
-    /// Returns how long commits take in a stricter mode, as of the latest commit. O(1), without a lock.
+    /// Returns how long commits take in each stricter mode, as of the latest commit. O(1), without a lock.
     [[nodiscard]] strict_durations durations_in(mode m) const noexcept {
         const durations& d = of(m);
         return {nanoseconds{static_cast<std::int64_t>(d.median.load(std::memory_order_relaxed))},
@@ -47,12 +49,12 @@ public:
     }
     [[nodiscard]] std::vector<std::uint64_t> sample_in(mode m) const { return of(m).sample.sample(); }
 
-    /// Notes the end of an optimistic attempt.
+    /// Records the end of an optimistic attempt.
     void note_attempt(bool rolled_back) noexcept;
-    /// Returns the recent share of optimistic attempts that were rolled back: below 1.
+    /// Returns the share of recent optimistic attempts that were rolled back, which is below 1.
     [[nodiscard]] double rolled_back() const noexcept;
 
-    /// Notes that a block was kept from running in mode `m`, because it usually takes too long in that mode.
+    /// Records that a block was kept from running in mode `m`, because blocks usually take too long in that mode.
     void note_denied(mode m) noexcept;
 
     strictness_trial trial;

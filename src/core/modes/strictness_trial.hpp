@@ -1,20 +1,20 @@
 // Measures at a site whether strictness for deadlines pays, by the deadlines that are missed with and without it.
 //
-// A strict attempt also delays the other blocks of its site, which no prediction for one block shows. So the site runs
-// in one way, with strictness or without, and tries the other way from time to time:
+// A strict attempt also delays the other blocks of its site. No prediction for a single block shows this effect. So the
+// site runs in one way, with or without strictness, and tries the other way from time to time:
 //
 //   - A term lasts some windows of `window` executions each. If strictness was never wanted, both ways are the same,
 //     and the next term begins.
 //   - Otherwise a trial of at most one window follows. The other way wins if it misses no more deadlines than an
-//     average window of the term did; if the other way is strictness, it must miss fewer. A trial ends as soon as it is
-//     lost, so it costs one more missed deadline than usual.
+//     average window of the term; if the other way is strictness, it must miss fewer. A trial ends as soon as it is
+//     lost, so a lost trial costs one missed deadline more than usual.
 //   - A lost trial doubles the next term, up to `max_term`. A won trial makes the term short again.
 //   - A window that misses far more deadlines than the average earlier window ends its term at once.
 //
 // A new site begins with strictness and a term of one window.
 //
-// Thread safety: any thread, under a lock that is held for some 10 ns. A context that can be switched away calls inside
-// a critical region.
+// Thread safety: any thread may call any function. Each call holds a lock for some 10 ns. A context that can be
+// switched away calls inside a critical region.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ public:
     };
 
     [[nodiscard]] ticket enter() noexcept;
-    /// Notes that an execution with that ticket ended, in time or late. `wanted`: by its schedule an attempt had to be
-    /// strict.
+    /// Records that an execution with that ticket has ended, in time or late. `wanted` is true if the schedule has
+    /// demanded a strict attempt.
     void leave(ticket given, bool met, bool wanted) noexcept;
 
 private:

@@ -1,15 +1,17 @@
-// The concept `algorithm`: a concurrency control, and the table entry that makes it selectable at run time.
+// The concept `algorithm`: a method of concurrency control. The table entry `instance` makes an algorithm selectable at
+// run time.
 //
 // An algorithm is a type with static members only; its state is in the descriptor and in its own globals. It does not
-// depend on any API, policy or scheduler. When it finds a conflict with another transaction it calls
-// core/conflict/conflict.hpp; when the attempt must end it calls core::attempt_abort. The operations, with their
+// depend on any API, policy or scheduler. When the algorithm finds a conflict with another transaction, it calls
+// core/conflict/conflict.hpp. When the attempt must end, it calls core::attempt_abort. The operations, with their
 // preconditions and duties:
 //
 //   begin(d)            Takes a snapshot, opens the inlined paths if it can, and keeps d.mode. The state says running
 //                       already, so others count the snapshot; under one_at_a_time the state does not say so yet.
 //   read(d, place)      Returns the value in the snapshot, or the value that d wrote. May extend the snapshot, wait, or
 //                       abort.
-//   write(d, place, v)  Writes v; may do the same. Allocates all that it needs before it changes anything.
+//   write(d, place, v)  Writes v; may extend, wait or abort, too. Allocates all that it needs before it changes
+//                       anything.
 //   prepare(d)          Acquires the orecs that are missing, and validates. d has written something; the state says
 //                       preparing. Returns none, or the reason to abort. After it, no step of the algorithm can fail.
 //   publish(d)          Makes the writes visible and releases their orecs. An algorithm that privatizes by waiting
@@ -23,7 +25,8 @@
 //   roll_back(d)        Releases every orec, lock and token of the algorithm. noexcept; idempotent; may run on another
 //                       context when d is suspended.
 //   roll_back_to_savepoint(d, mark)
-//                       Does the same for the writes since `mark`. Reads stay: the parent's path depends on them.
+//                       Does the same for the writes since `mark`. Reads stay, because the parent's path depends on
+//                       them.
 //   unchanged(d)        Returns true if all reads are still current. Used by retry, and by readers whose participants
 //                       vote or whose at_commit actions run. The state says running.
 //   become(d, s)        Switches a running attempt to visible or irrevocable. Returns false if the attempt has to start
@@ -47,9 +50,9 @@ concept algorithm = requires(descriptor& d, const memory::var_location& v, const
                              const detail::savepoint& mark, const detail::cell& cell, status s) {
     { A::name } -> std::convertible_to<std::string_view>;
     { A::summary } -> std::convertible_to<std::string_view>;
-    /// True if other transactions may still touch plain memory when the commit that made it private returns.
+    /// True if a commit that makes plain memory private may return while other transactions still access that memory.
     { A::privatizes_by_waiting } -> std::convertible_to<bool>;
-    /// True if writes go to memory at once, so that uninstrumented code sees them.
+    /// True if writes change memory at once, so that uninstrumented code sees them.
     { A::in_place } -> std::convertible_to<bool>;
     /// True if at most one transaction runs at a time.
     { A::one_at_a_time } -> std::convertible_to<bool>;
@@ -72,9 +75,10 @@ concept algorithm = requires(descriptor& d, const memory::var_location& v, const
     { A::load_outside(d, cell) } -> std::same_as<word>;
 };
 
-/// One selectable algorithm: the operations that barriers call (in the base) and those that the runtime calls.
+/// One selectable algorithm: the operations that barriers call (in the base class), and the operations that the runtime
+/// calls.
 struct instance : detail::operations {
-    void (*begin)(descriptor&);  // begins an attempt; core/lifecycle/execution.cpp has set the mode
+    void (*begin)(descriptor&);  // begins an attempt whose mode core/lifecycle/execution.cpp has set
     // The counterpart of `open` for a block of the language.
     void (*open_plainly)(tx& t, detail::frame& f, detail::call_site where, const options& how);
     std::string_view name;
@@ -84,8 +88,8 @@ struct instance : detail::operations {
     bool in_place;
     bool one_at_a_time;
     int first_version_bit;
-    // Ends a hardware attempt, of its own or of a block of the language, which then runs in software. Null for an
-    // algorithm without hardware attempts.
+    // Ends a hardware attempt of this algorithm or of a block of the language. The block then runs in software. Null
+    // for an algorithm without hardware attempts.
     void (*leave_hardware)(descriptor&, hardware_abort);
     // Returns true if this machine has the features that the algorithm needs. Null if it needs none.
     bool (*is_served)() noexcept;
@@ -96,12 +100,13 @@ struct instance : detail::operations {
     void (*refresh)(descriptor&);
     word (*load_outside)(descriptor&, const detail::cell&);
     // Starts the clock anew, unless a transaction prevents that. Called after a commit that has raised
-    // slow_commit_late_clock; the descriptor is idle. Null without such a clock, or if the next begin does this.
+    // slow_commit_late_clock, when the descriptor is idle. Null if the algorithm has no such clock, or if its next
+    // begin starts the clock anew.
     void (*renew_clock)(descriptor&) noexcept;
 };
 
-/// Prepares d for an action that hardware cannot do. If d runs in hardware, d starts over in software and this call
-/// does not return. When it returns, the action is allowed.
+/// Prepares d for an action that hardware cannot do. If d runs in hardware, d starts over in software, and this call
+/// does not return. If the call returns, the action is allowed.
 inline void leave_hardware(descriptor& d, hardware_abort why) {
     if (d.algorithm_data.hardware.runs_in == hardware_state::run_mode::hardware) [[unlikely]]
         d.algorithm->leave_hardware(d, why);

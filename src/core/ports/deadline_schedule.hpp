@@ -12,24 +12,25 @@ struct strict_durations {
     std::chrono::nanoseconds expected{0};  ///< the percentile used for L
 };
 
-/// Measurements that an attempt is planned with. 0: unknown.
+/// The measurements from which the policy plans an attempt. 0: unknown.
 struct schedule_inputs {
     std::chrono::nanoseconds expected{0};  ///< L: how long a commit takes in the mode that the block asks for
     strict_durations visible;
     strict_durations irrevocable;
-    double rollbacks_per_commit = 0;  ///< how many attempts are usually rolled back for each one that commits
+    double rollbacks_per_commit = 0;  ///< how many attempts are usually rolled back for each commit
     bool rolled_back = false;         ///< this execution has lost an attempt to other transactions
     base::deadline planned;           ///< when the attempt was planned
 };
 
-/// Returns true if only the factors of `tuning`, and no measurements, decide when attempts become stricter.
+/// Returns true if the factors of `tuning` alone, without measurements, decide when attempts become stricter.
 [[nodiscard]] constexpr bool uses_factors_only(const deadline_tuning& tuning) noexcept {
     constexpr deadline_tuning defaults{};
     return tuning.visible_factor != defaults.visible_factor || tuning.irrevocable_factor != defaults.irrevocable_factor;
 }
 
-/// When attempts become stricter, until when that is in time, and when the deadline can no longer be met. The spans of
-/// the two modes leave no gap: if both are possible, the span of `irrevocable` begins within that of `visible`.
+/// The times that determine when attempts become stricter, until when a stricter mode is still in time, and when the
+/// deadline can no longer be met. The spans of the two modes leave no gap: if both are possible, the span of
+/// `irrevocable` begins within that of `visible`.
 struct deadline_schedule {
     base::deadline visible_from;
     base::deadline irrevocable_from;
@@ -44,12 +45,12 @@ struct deadline_schedule {
     [[nodiscard]] bool cannot_meet_after(base::deadline now, base::deadline due) const noexcept {
         return now > latest_start || now >= due;
     }
-    /// Returns the mode that is due but takes too long; active if that is true of no mode.
+    /// Returns the mode that is due but takes too long, or active if there is no such mode.
     [[nodiscard]] status too_slow_at(base::deadline now) const noexcept {
         if (now >= irrevocable_from) return now > irrevocable_until ? status::irrevocable : status::active;
         return now >= visible_from && now > visible_until ? status::visible : status::active;
     }
-    /// Returns when an attempt in mode `m` is due to become stricter; the maximum if it is not.
+    /// Returns the time when an attempt in mode `m` has to become stricter, or the maximum if it does not have to.
     [[nodiscard]] base::deadline next_switch_after(status m) const noexcept {
         if (m == status::active && visible_from <= visible_until) return visible_from;
         if (m >= status::irrevocable || irrevocable_from > irrevocable_until) return base::deadline::max();

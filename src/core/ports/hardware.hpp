@@ -1,9 +1,10 @@
-// The port of hardware transactions: the operations that an algorithm asks of the processor, and the reasons why an
+// The port of hardware transactions: the operations of the processor that an algorithm uses, and the reasons why an
 // attempt ends.
 //
-// The processor keeps the reads and writes of a hardware attempt apart from those of all other contexts. It makes them
-// visible as one step or not at all. The engine uses hardware for a whole attempt (algorithms/hybrid.hpp). Two types
-// model the concept `hardware`: hardware/rtm.hpp is the processor's, hardware/software_htm.hpp replaces it in tests.
+// The processor keeps the reads and writes of a hardware attempt apart from those of all other contexts. The writes
+// become visible in one step, or not at all. The engine uses hardware for a whole attempt (algorithms/hybrid.hpp). Two
+// types model the concept `hardware`: hardware/rtm.hpp uses the processor, and hardware/software_htm.hpp replaces the
+// processor in tests.
 //
 //   exists()             Returns true if this machine has hardware transactions. Only then may the others be called.
 //   begin(d)             Returns true when d runs in hardware. Returns false if an attempt has ended, or does not
@@ -18,10 +19,11 @@
 //   abort(d, why)        Ends the attempt and does not return.
 //   refresh(d)           Checks that the values read so far are current; otherwise ends the attempt.
 //
-// When a running attempt ends, a processor goes back to `begin`, which returns a second time. All memory and registers
-// of the context are then as they were at the first return, so nothing needs to be undone. The stand-in rolls back and
-// restarts as every software attempt does (core::attempt_abort). Its `commit` returns false instead, because code that
-// must not be left may call it. Code that uses the port must be correct with both. Both call hardware::record_abort.
+// When a running attempt ends without a commit, the processor jumps back to `begin`, which returns a second time. All
+// memory and registers of the context are then as they were at the first return, so nothing needs to be undone. The
+// replacement rolls back and restarts like every software attempt (core::attempt_abort). Its `commit` does not restart
+// but returns false, because its caller may be code that no exception may leave. Code that uses the port must be
+// correct with both types. Both call hardware::record_abort.
 #pragma once
 
 #include <concepts>
@@ -34,7 +36,7 @@
 
 namespace tutti::core {
 
-/// The reason why a commit must not happen, or nullopt.
+/// Returns the reason why a commit must not happen, or nullopt.
 using hardware_verdict = std::optional<hardware_abort>;
 
 template <class H>

@@ -1,14 +1,13 @@
-// The services of the kernel module for policies; src/device implements them. A loser leaves the processor, or runs at
-// a lower weight, until the winner's execution is over. An execution whose deadline is near keeps its processor a
-// little longer.
+// The services of the kernel module for policies; src/device implements them. The loser of a conflict leaves the
+// processor, or runs at a lower weight, until the winner's execution is over. An execution whose deadline is near may
+// keep its processor a little longer.
 //
-// A thread shows its execution in an entry that it shares with the module, without a system call, and clears the entry
-// at the end. Contexts of a preemption layer show nothing, and neither do open-nested blocks, because theirs is not the
-// only execution of the thread.
+// A thread shows its execution to the module in a shared entry, without a system call, and clears the entry at the end.
+// Contexts of a preemption layer and open-nested blocks show nothing, because their thread has other executions, too.
 //
 // Without the module, or if it refuses the thread, these functions show nothing and wait for nothing. The first thread
-// that finds the module missing writes the reason to standard error, in one line for the process. Requests for more
-// time write one more line. The child of a fork begins anew.
+// that finds the module missing writes the reason to standard error, in one line for the process. The first request for
+// more time writes one more line. The child of a fork starts over, and writes its own lines.
 #pragma once
 
 #include "core/state/kernel_sleep.hpp"
@@ -18,17 +17,17 @@ namespace tutti::core {
 /// Shows `self`'s execution, with its priority and deadline, from the start of an attempt until the end of the
 /// execution.
 void show_in_kernel(descriptor& self) noexcept;
-/// Clears the entry, and wakes the threads that wait for the execution.
+/// Clears the thread's entry, and wakes the threads that wait for the execution.
 void hide_in_kernel(descriptor& self) noexcept;
 
-/// Does what show_in_kernel does. Also asks for a longer turn: if the thread's turn on the processor would end at
-/// `from` or later, the kernel extends it a little, once. Without the module, the kernel's own extension does that
-/// (device/slice_extension.hpp).
+/// Does what show_in_kernel does. Also requests a longer turn: if the thread's turn on the processor would end at
+/// `from` or later, the kernel extends the turn a little, once. Without the module, the kernel's own extension of time
+/// slices is used (device/slice_extension.hpp).
 void request_turn_extension(descriptor& self, base::deadline from) noexcept;
-/// Does what hide_in_kernel does, and returns the rest of the longer turn.
+/// Does what hide_in_kernel does. Also gives the unused part of the longer turn back to the kernel.
 void end_turn_extension(descriptor& self) noexcept;
 
-/// The kernel's way to sleep, for wait_for_commit.
+/// The way to sleep in the kernel that wait_for_commit uses.
 extern const kernel_sleep sleep_in_kernel;
 
 /// Lowers the weight of self's thread until the execution that `other` shows, or self's own, is over. Returns false if

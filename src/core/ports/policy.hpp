@@ -1,9 +1,9 @@
-// The concept `policy`: which of two conflicting transactions aborts or waits, and what the loser does before it tries
-// again.
+// The concept `policy`. A policy decides which of two conflicting transactions aborts or waits, and what the loser does
+// before it tries again.
 //
 // The runtime calls a policy at events. A policy never touches logs or orecs. It answers a conflict with a verdict, and
-// the runtime (core/conflict/conflict.hpp) acts on the verdict. Every event but `conflict` may be null, and then costs
-// nothing. All of them are called on the thread that runs `self`.
+// the runtime (core/conflict/conflict.hpp) acts on the verdict. Every event function except `conflict` may be null, and
+// then costs nothing. All event functions are called on the thread that runs `self`.
 //
 //   event     when                                           may
 //   start     an attempt begins, before its snapshot         announce a rank; wait a bounded time
@@ -22,18 +22,18 @@ namespace tutti::core {
 
 enum class verdict : std::uint8_t {
     abort_self,  ///< roll back, pause, run again
-    kill_other,  ///< ask the other to abort; if that is no longer possible, wait for it
+    kill_other,  ///< ask the other transaction to abort; if that is no longer possible, wait for it
     wait,  ///< wait in place for the end of the other's transaction. Becomes abort_self if the wait could close a cycle
 };
 
-/// The steps of a fork, during which a policy locks the data that several threads share.
+/// The steps of a fork. During the fork, a policy locks the data that several threads share.
 enum class copying : std::uint8_t {
     begins,
     in_child,  ///< the copy is still in progress; the child has only the thread that forked
     is_over    ///< in both processes
 };
 
-/// How a policy treats blocks of other processes, which it cannot look at; src/cluster acts on it.
+/// How a policy treats blocks of other processes, whose state it cannot read. src/cluster follows this setting.
 struct remote_conflict_rules {
     enum class precedence_rule : std::uint8_t {
         none,      ///< never goes first
@@ -44,7 +44,7 @@ struct remote_conflict_rules {
         all,       ///< goes before every block that makes no claim
     };
     precedence_rule precedence = precedence_rule::none;
-    bool may_wait = true;   ///< asks for a while for an object that another block holds, instead of aborting at once
+    bool may_wait = true;   ///< instead of aborting at once, requests for a while an object that another block holds
     bool may_pause = true;  ///< waits before the next attempt, longer after more losses
 };
 
@@ -56,15 +56,15 @@ struct policy {
     void (*start)(descriptor& self) noexcept = nullptr;
     void (*abort)(descriptor& self) noexcept = nullptr;
     void (*end)(descriptor& self) noexcept = nullptr;
-    /// Called when another policy has become that of the process.
+    /// Called when another policy has become the policy of the process.
     void (*leave)() noexcept = nullptr;
-    /// Called when the process forks (core/lifecycle/fork.hpp). `self` is the descriptor of the forking thread, if it
-    /// has one.
+    /// Called when the process forks (core/lifecycle/fork.hpp). `self` is the descriptor of the forking thread, or null
+    /// if the thread has no descriptor.
     void (*copy)(copying step, const descriptor* self) noexcept = nullptr;
     /// True if the runtime helps a transaction that keeps losing (core/conflict/contention_rank.hpp), which bounds its
     /// restarts.
     bool bounded = true;
-    /// True if the policy needs the start events of first attempts only while it has called `listen` itself.
+    /// True if the policy calls `listen` itself while it needs the start events of first attempts.
     bool listens_on_demand = false;
     remote_conflict_rules remote{};
 };
@@ -75,9 +75,9 @@ extern TUTTI_EXPORT std::atomic<const policy*> chosen_policy;
 /// Returns the policy of the block that `d` runs: the block's own, or that of the process.
 [[nodiscard]] const policy& policy_of(const descriptor& d) noexcept;
 
-/// The number of reasons to begin first attempts out of line: statistics count transactions, or the process's policy
-/// listens to them. Every begin reads it. Restarts, and blocks that name a policy, always begin out of line. Blocks of
-/// the language have their own counter, because a report is no reason for them.
+/// The number of reasons why first attempts must begin out of line: statistics count transactions, or the process's
+/// policy listens. Every begin reads this counter. Restarts, and blocks that name a policy, always begin out of line.
+/// Blocks of the language have a counter of their own, because reports do not need their begins.
 inline constinit detail::shared<std::uint32_t> listeners{0};
 inline constinit detail::shared<std::uint32_t> listeners_to_language{0};
 

@@ -14,7 +14,8 @@
 namespace tutti::core {
 namespace {
 
-/// Returns true if the outermost block is one of the language, which keeps `plain` raised from its begin on.
+/// Returns true if the outermost block is a block of the language, which keeps `uses_plain_memory` set from its begin
+/// on.
 bool began_plainly(const descriptor& d) noexcept { return d.exceptions_at_open == opened_by_language; }
 
 void end_publication(descriptor& self) noexcept {
@@ -23,7 +24,7 @@ void end_publication(descriptor& self) noexcept {
     wake_sleepers(self);
 }
 
-/// Returns true if self's context holds something that the awaited transactions may be waiting for.
+/// Returns true if self's context holds something that the transactions for which self would wait may need.
 bool must_defer_quiescence(const descriptor& self) noexcept {
     if (injected(fault::wait_with_abstract_locks)) return ancestor_runs(self);
     for (const descriptor* d = &self; d != nullptr; d = d->outer) {
@@ -43,9 +44,9 @@ void for_each_publisher(descriptor& self, bool members_known, F&& f) {
     }
 }
 
-/// The members that a walk has found and that concern it. The walk notes them without a branch, so that the processor
-/// fetches the cache lines of all members in parallel. A branch on a member's word cannot be predicted: the next line
-/// would be fetched only after the previous one has arrived.
+/// The members that a walk has found, and for which it may have to wait. The walk adds them without a branch, so that
+/// the processor fetches the cache lines of all members in parallel. A branch on a member's word would be
+/// unpredictable, and each line would be fetched only after the previous line has arrived.
 class found_members {
 public:
     struct found_member {
@@ -69,7 +70,7 @@ public:
 
 private:
 #if defined(TUTTI_INTERLEAVE)
-    static constexpr std::size_t capacity = 1;  // so that few threads fill it
+    static constexpr std::size_t capacity = 1;  // small, so that a few threads fill it
 #else
     static constexpr std::size_t capacity = 32;
 #endif
@@ -79,8 +80,8 @@ private:
 
 /// Waits until each of those transactions has ended, or has shown that its reads are current.
 void wait_for_current_reads(descriptor& self, found_members& of) noexcept {
-    // In a preemption layer, one of these transactions may be suspended on this very thread, which switches once it has
-    // asked.
+    // In a preemption layer, the spinning is shorter, because one of these transactions may be suspended on this very
+    // thread. The thread switches contexts only after self has asked.
     const std::uint64_t spin_limit =
         self.hooks == nullptr ? base::undisturbed_wait_ticks : base::undisturbed_wait_ticks / 10;
     for (const std::uint64_t start = base::ticks(); base::ticks() - start < spin_limit; base::spin_turn()) {
@@ -94,10 +95,11 @@ void wait_for_current_reads(descriptor& self, found_members& of) noexcept {
 /// Waits until no commit that has published a version up to `bound` quiesces. Returns the version up to which no commit
 /// quiesces, now or later: at least `known` and at most the snapshot bound.
 word await_quiescence_up_to(descriptor& self, word bound, word known) noexcept {
-    // Read before the look: a commit that did not see flag_plain_memory had stored its bound before the fence of the
-    // context that raised this bit. So the look sees that bound. Acquire: partner is the release in use_plain_memory.
+    // This flag is read before the walk. A commit that did not see flag_plain_memory had stored its bound before the
+    // fence of the context that raised the flag read here. So the walk sees that bound. Acquire: partner is the release
+    // in use_plain_memory.
     const bool members_known = (commit_flags.load(std::memory_order_acquire) & flag_plain_memory_fenced) != 0;
-    // 0: a wait without a snapshot, which has no result.
+    // 0 for a wait without a snapshot, because such a wait has no result.
     word first_left = bound != memory::no_version ? self.snapshot_bound + 1 : 0;
     found_members quiescing;
     const auto wait = [&] {
@@ -119,8 +121,8 @@ word await_quiescence_up_to(descriptor& self, word bound, word known) noexcept {
     return members_known && first_left != 0 ? std::max(known, first_left - 1) : known;
 }
 
-/// Adds the wait up to `bound` to self's deferred wait. All deferred waits of self are one wait, which counts once in
-/// `pending_quiescence_waits`. REQUIRES: self has called begin_quiescence_wait for this wait.
+/// Adds the wait up to `bound` to self's deferred wait. All deferred waits of self are merged into one, which counts
+/// once in `pending_quiescence_waits`. REQUIRES: self has called begin_quiescence_wait for this wait.
 void defer_wait(descriptor& self, word bound) noexcept {
     const word before = self.quiescing.deferred_up_to;
     self.quiescing.deferred_up_to = std::max(before, bound);
@@ -131,9 +133,9 @@ void defer_wait(descriptor& self, word bound) noexcept {
 /// need.
 ///
 /// A context calls this before it waits as a reader. A handler or an undo action runs blocks while an open-nested block
-/// of the same context still has a deferred wait. Such a block would wait for the publication of its own context
-/// forever, and two such contexts would wait for each other. Ending a publication only waits for running transactions,
-/// and these do not wait for publications before they are over.
+/// of the same context still has a deferred wait. Without this call, such a block would wait forever for the
+/// publication of its own context, and two such contexts would wait for each other. The end of a publication waits only
+/// for running transactions, which do not wait for publications until they are over.
 [[nodiscard]] bool end_own_publications(descriptor& self) noexcept {
     if (must_defer_quiescence(self)) return false;
     descriptor* d = &self;
@@ -146,14 +148,16 @@ void defer_wait(descriptor& self, word bound) noexcept {
     return true;
 }
 
-/// Waits up to `bound`, or defers the wait if self cannot wait now. REQUIRES: self has called begin_quiescence_wait.
+/// Waits for publications up to `bound`, or defers the wait if self cannot wait now. REQUIRES: self has called
+/// begin_quiescence_wait.
 void await_or_defer(descriptor& self, word bound) noexcept {
     word& known = self.quiescing.received_up_to;
     if (!end_own_publications(self)) return defer_wait(self, bound);
     if (injected(fault::store_result_before_waiting))
         quiesced_up_to.store(self.snapshot_bound, std::memory_order_release);
     known = await_quiescence_up_to(self, bound, known);
-    // The lesser of two results may be stored last: it is true as well. Release: partner in has_read_unquiesced.
+    // Of two results, the smaller one may be stored last. This does no harm, because the smaller result is true, too.
+    // Release: partner in has_read_unquiesced.
     if (known > quiesced_up_to.load(std::memory_order_relaxed)) quiesced_up_to.store(known, std::memory_order_release);
     end_quiescence_wait(self);
 }
@@ -202,7 +206,8 @@ void quiesce(descriptor& self) noexcept {
 }
 
 void run_deferred_quiescence(descriptor& self) noexcept {
-    // All publications of the context end first, because its wait as a reader includes a wait for its own publications.
+    // All publications of the context end first. Otherwise the wait as a reader would wait for the context's own
+    // publications.
     for (descriptor* d = &self; d != nullptr; d = d->inner) {
         if (d->privatizing_version.load(std::memory_order_relaxed) == 0) continue;
         if (d != &self && injected(fault::skip_deferred_quiescence_of_inner)) end_publication(*d);
@@ -224,7 +229,7 @@ namespace {
 bool may_have_read_unquiesced(descriptor& self) noexcept {
     word& latest = self.quiescing.latest_read;
     latest = self.snapshot_bound | below_versions(self);
-    constexpr std::size_t max_sampled = 256;  // asking more of them costs as much as the look that it may save
+    constexpr std::size_t max_sampled = 256;  // asking more of them costs as much as the walk that it may save
     if (!self.logging || self.reads() > max_sampled || !self.algorithm_data.values.empty()) return true;
     if (self.quiescing.rolled_back_in == self.own_sequence) return true;
     word seen = 0;
@@ -268,10 +273,10 @@ bool await_no_quiescence(descriptor& self, base::deadline until) noexcept {
     return true;
 }
 
-// Writes fields of other owners. Each owner is idle, and touches these fields only in a transaction or in a wait for
-// quiescence. Its earlier actions happened before the caller found its idle state, or the end of that wait. Its later
-// actions come after a begin that acquires the serial token (SER3), or that finds that the caller has released the
-// token.
+// These writes to fields of other owners are safe. Each owner is idle, and accesses these fields only in a transaction
+// or in a wait for quiescence. Its earlier accesses happened before the caller found it idle, or found that wait ended.
+// Its later accesses follow a begin that acquires the serial token (SER3), or that finds that the caller has released
+// the token.
 void reset_quiescence_results() noexcept {
     const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) {

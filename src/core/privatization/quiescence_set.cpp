@@ -46,7 +46,7 @@ void unlink_the_marked() noexcept {
 void join_quiescence_set(descriptor& d) noexcept {
     in_critical_region(d, [&] {
         const base::lock_guard guard{set_lock};
-        // A sweep may have kept d, or use_plain_memory may have entered it.
+        // d may be in the set already, because a sweep has kept it or use_plain_memory has added it.
         if (d.is_in_quiescence_set.load(std::memory_order_relaxed) != 0) return;
         d.next_in_quiescence_set.store(quiescence_set.load(std::memory_order_relaxed), std::memory_order_relaxed);
         d.is_in_quiescence_set.store(1, std::memory_order_relaxed);

@@ -18,27 +18,26 @@ data_participant* data_participant_of(const deferred& e) noexcept {
     return static_cast<data_participant*>(static_cast<participant*>(e.object));
 }
 
-/// Replaces an owned resource in the log after the resource was released, because blocks know their part of the log by
-/// its size.
+/// Replaces an owned resource in the log after the resource was released. The entry stays, because blocks find their
+/// part of the log by the log's size.
 struct released_resource final : owned_resource {
     void release() noexcept override {}
     void undo(descriptor&) noexcept override {}
 };
 constinit released_resource no_resource;
 
-/// Undoes an entry, before the roll-back destroys anything that the block leaves behind. Applies to blocks at any
-/// depth.
+/// Undoes an entry of a block at any depth. Called before the roll-back destroys anything that the block leaves behind.
 void undo(descriptor& d, const deferred& e, abort_cause cause) noexcept {
     if (e.what == deferred::kind::exception) e.destroy(e.object);
-    // A handler that was registered in hardware is undone with the hardware attempt; on a processor, before others
-    // could see it.
+    // A handler that was registered in hardware does not run. The end of the hardware attempt has undone its
+    // registration.
     if (e.what == deferred::kind::on_abort && cause != abort_cause::hardware) handler_of(e)->run(d, cause);
     if (e.what == deferred::kind::participant) static_cast<participant*>(e.object)->on_rollback();
     if (e.what == deferred::kind::owned_resource) resource_of(e).undo(d);
 }
 
-/// Returns what a roll-back makes of an entry: one to destroy later, because it is user code, or memory that user code
-/// may read; or spent.
+/// Returns the kind that an entry gets in a roll-back. The entry must be destroyed later if that runs user code, or
+/// frees memory that user code may read. Otherwise it becomes spent.
 deferred::kind left_by_roll_back(deferred::kind what) noexcept {
     switch (what) {
         case deferred::kind::constructed: return deferred::kind::doomed;
@@ -49,7 +48,7 @@ deferred::kind left_by_roll_back(deferred::kind what) noexcept {
     }
 }
 
-/// Sets the kind of each entry to `what_stays(e)`, and drops the entries that become spent.
+/// Changes the kind of each entry to `what_stays(e)`, and drops the entries that become spent.
 template <class F>
 void filter_entries(memory::log<deferred>& entries, F&& what_stays) noexcept {
     std::size_t kept = 0;
@@ -69,8 +68,8 @@ std::size_t mark_of_alternative(const descriptor& d) noexcept {
     return 0;
 }
 
-/// Moves the entries for which `stays(e)` is true to the front, keeps their order, and returns where the others begin.
-/// O(n log n), without memory.
+/// Moves the entries for which `stays(e)` is true to the front, in their order, and returns where the other entries
+/// begin. O(n log n); allocates no memory.
 template <class F>
 deferred* gather(deferred* first, deferred* last, const F& stays) noexcept {
     if (last - first <= 1) return first != last && stays(*first) ? last : first;
@@ -79,8 +78,8 @@ deferred* gather(deferred* first, deferred* last, const F& stays) noexcept {
     return std::rotate(others, middle, gather(middle, last, stays));
 }
 
-/// Drops the entries from `mark` on, except those for which `stays(e)` is true, and sets aside those that are to be
-/// destroyed.
+/// Drops the entries from `mark` on, except those for which `stays(e)` is true. Sets aside the dropped entries that are
+/// to be destroyed.
 template <class F>
 void set_aside_leftovers(memory::log<deferred>& entries, std::size_t mark, const F& stays) noexcept {
     deferred* kept = entries.begin() + mark;
@@ -123,7 +122,7 @@ void make_resources_effective(descriptor& d) noexcept {
 }
 
 void run_before_commit(descriptor& d) {
-    // The loop goes by index: a handler may register other handlers, and the log may move.
+    // The loop uses an index, because a handler may register other handlers, and the log may then move in memory.
     const replaced_search_pause meanwhile{*d.frame_};
     for (std::size_t i = 0; i < d.deferred_log.size(); ++i) {
         const deferred e = d.deferred_log[i];
@@ -176,7 +175,7 @@ std::size_t index_of_step(const descriptor& d, const data_participant& of, std::
 
 bool notify_participants_of_retry(descriptor& d) {
     if (!has_participants(d)) return true;
-    // The loop goes by index: a participant may read variables, and the log may move.
+    // The loop uses an index, because a participant may read variables, and the log may then move in memory.
     for (std::size_t i = mark_of_alternative(d); i < d.deferred_log.size(); ++i) {
         const deferred e = d.deferred_log[i];
         if (votes(e.what) && !static_cast<participant*>(e.object)->on_retry()) return false;
@@ -202,8 +201,8 @@ void run_at_commit(descriptor& d) noexcept {
 }
 
 void finish_deferred(descriptor& d, memory::log<deferred>& after) noexcept {
-    // `after` gets, in order, the entries that run user code. The swap provides its memory, so no allocation here can
-    // fail.
+    // `after` receives, in order, the entries that run user code. The swap gives `after` its memory, so no allocation
+    // can fail here.
     filter_entries(d.deferred_log, [&d](const deferred& e) {
         if (e.what == deferred::kind::freed || e.what == deferred::kind::replaced) {
             if (injected(fault::reclaim_without_waiting)) e.destroy(e.object);
@@ -219,8 +218,8 @@ void finish_deferred(descriptor& d, memory::log<deferred>& after) noexcept {
 }
 
 void compensate(descriptor& d, memory::log<deferred>& left, abort_cause cause) noexcept {
-    // Moved out of the descriptor: a handler may run transactions of its own on the descriptor, which must find an
-    // empty log.
+    // The log is moved out of the descriptor, because a handler may run transactions on the descriptor, and these must
+    // find an empty log.
     left.swap(d.deferred_log);
     for (std::size_t i = left.size(); i-- > 0;) {
         const deferred& e = left[i];
@@ -232,7 +231,8 @@ void compensate(descriptor& d, memory::log<deferred>& left, abort_cause cause) n
 
 void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause, bool partial) noexcept {
     for (std::size_t i = d.deferred_log.size(); i-- > mark;) {
-        // A copy: an undo action hands over objects that its own transaction leaves to destroy, and the log may move.
+        // The entry is copied, because the log may move: the transaction of an undo action adds the objects that it
+        // leaves to destroy.
         const deferred e = d.deferred_log[i];
         undo(d, e, cause);
         if (e.what == deferred::kind::shown && partial) data_participant_of(e)->drop_step();

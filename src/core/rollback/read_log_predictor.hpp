@@ -1,8 +1,8 @@
-// A table of blocks that promised to write nothing but needed a log of their reads, because a participant votes on
+// A table of blocks that promised to write nothing, but needed a log of their reads, because a participant voted on
 // them. The next execution of such a block logs its reads from its first attempt on, and so avoids a restart.
 //
-// Thread safety: all functions. Sites share the entries of the table. A site whose entry was overwritten only has one
-// more restart at its next execution, so the order of loads and stores does not matter.
+// Thread safety: any thread may call any function. Sites share the entries of the table. A site whose entry was
+// overwritten only has one more restart at its next execution, so the order of loads and stores does not matter.
 #pragma once
 
 #include <array>

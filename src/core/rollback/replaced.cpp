@@ -59,14 +59,14 @@ void destroy_replaced(descriptor& d) noexcept {
         try {
             found.reserve(d.deferred_log.size() - mark);
         } catch (const std::bad_alloc&) {
-            return;  // the objects stay until the end
+            return;  // the objects stay until the end of the transaction
         }
         take_out(d, mark, found);
     });
     d.frame_->left_when_looked = d.deferred_log.size() - mark;
     if (found.empty()) return;
     d.captured_size_ = 0;  // the captured range may be the memory of one of these objects
-    // The log is consistent again: a destructor may add entries.
+    // The log must be consistent here, because a destructor may add entries.
     for (const deferred& e : found) in_critical_region(d, [&e] { e.destroy(e.object); });
 }
 
@@ -81,7 +81,8 @@ void abandon(descriptor& d, void* object) noexcept {
         }
         if (e.what != deferred::kind::constructed) continue;
         const detail::destroyer destroy = e.destroy;
-        // No walk is at an entry behind this one: they were all added after the object was made.
+        // Entries may move, because no walk has reached an entry behind this one: all of those were added after the
+        // object was made.
         std::copy(&e + 1, d.deferred_log.end(), &e);
         d.deferred_log.shrink(d.deferred_log.size() - 1);
         destroy(object);  // runs user code; the log is consistent

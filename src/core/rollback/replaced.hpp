@@ -1,22 +1,24 @@
 // Objects that one block has both allocated and replaced. They are destroyed before the transaction ends.
 //
 // A block that sets a variable a thousand times allocates a thousand nodes. Other transactions have not seen them. So
-// all nodes but the last need not wait for the commit, and the block uses memory in proportion to its live objects.
+// all nodes except the last can be destroyed before the commit, and the block uses memory in proportion to its live
+// objects.
 //
 // Three conditions make this safe.
 //  1. The object is plain memory (kind `replaced`): its destruction frees no variable, so no entry of the write set or
 //     of the read log names what it frees.
-// 2. The entries for its making (`allocated`, `constructed`) and for its replacement are in the part of the log that
-//   belongs to the innermost open block. So no roll-back can bring back the object alone: a roll-back of that block
-//   undoes the making, too. An object that the parent made and a nested block replaced stays until the nested block has
-//   closed.
-// 3. No walk by index is in that part of the log meanwhile: `replaced_search_pause`.
+// 2. The entries for its creation (`allocated`, `constructed`) and for its replacement are in the part of the log that
+//   belongs to the innermost open block. So no roll-back needs the object again, because a roll-back of that block
+//   undoes the creation, too. An object that the parent created and a nested block replaced stays until the nested
+//   block has closed.
+// 3. Meanwhile no loop visits that part of the log by index; see `replaced_search_pause`.
 //
 // Cost. The engine searches the innermost block's part of the log when that part is a little more than twice as large
 // as after the last search. A short transaction never searches. When a nested block closes, its part joins that of its
 // parent, and the larger of the two sizes counts for both. So at least half of the entries that a search visits are
-// new, or come from the smaller of two joined parts. An entry is visited O(log n) times in all, n being the size of the
-// log, at any depth. In a chain of blocks, each nested in the previous one, it is visited a constant number of times.
+// new, or come from the smaller of two joined parts. At any depth, an entry is visited O(log n) times in all, where n
+// is the size of the log. In a chain of blocks, each nested in the previous one, an entry is visited a constant number
+// of times.
 #pragma once
 
 #include <limits>
@@ -30,13 +32,13 @@ namespace tutti::core {
     return d.frame_->parent != nullptr ? d.frame_->mark.deferred : 0;
 }
 
-/// Searches that part, and destroys the objects that it finds. The destructors run inside the block. REQUIRES: d is
-/// healthy.
+/// Searches that part of the log, and destroys the objects that the search finds. The destructors run inside the block.
+/// REQUIRES: d is healthy.
 void destroy_replaced(descriptor& d) noexcept;
 
 /// Does the same if the log has grown enough.
 TUTTI_ALWAYS_INLINE void destroy_replaced_where_due(descriptor& d) noexcept {
-    // Checking builds search at once, so that a reference to a destroyed value is found at its first use.
+    // Builds with checks search each time, so that a reference to a destroyed value is found at its first use.
 #if defined(TUTTI_CHECK) || defined(TUTTI_SANITIZED)
     constexpr std::size_t at_least = 0;
 #else
@@ -48,8 +50,8 @@ TUTTI_ALWAYS_INLINE void destroy_replaced_where_due(descriptor& d) noexcept {
         destroy_replaced(d);
 }
 
-/// Keeps all entries in the frame's part of the log, while it lives. A jump that skips the destructor leaves this state
-/// as it is, which only costs memory.
+/// While an object of this class exists, no entry of the frame's part of the log is removed. A jump that skips the
+/// destructor leaves this state in place, which only costs memory.
 class replaced_search_pause {
 public:
     explicit replaced_search_pause(detail::frame& f) noexcept : frame_{f}, before_{f.left_when_looked} {
@@ -64,8 +66,8 @@ private:
     std::size_t before_;
 };
 
-/// Destroys an object, or frees the memory for one, that the innermost block has allocated and that nothing refers to.
-/// The memory stays until the transaction ends, because logs may name it.
+/// Destroys an object that the innermost block has allocated and that nothing refers to, or frees the memory for an
+/// object. The memory stays until the transaction ends, because logs may refer to it.
 void abandon(descriptor& d, void* object) noexcept;
 
 }  // namespace tutti::core

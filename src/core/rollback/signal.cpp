@@ -25,7 +25,7 @@ std::uintptr_t stack_of_outermost(const descriptor& d) noexcept {
 void release_ownership_locked(descriptor& d) noexcept {
     if (!d.ownership_released) {
         const bool by_owner = d.suspended.load(std::memory_order_relaxed) == 0;
-        // A thread that exits has set itself where its stack ends.
+        // A thread that exits has already stored the end of its stack.
         if (d.rollback_stack_end == 0 && by_owner) d.rollback_stack_end = stack_of_outermost(d);
         d.algorithm->roll_back(d);
         d.rollback_stack_end = 0;
@@ -43,7 +43,8 @@ void release_ownership(descriptor& d) noexcept {
 
 void doom(descriptor& d, signal s, abort_cause cause) noexcept {
     d.pending = s;
-    // If ownership has been released, a destructor leaves a block of its own in an attempt that is over.
+    // If ownership has been released, the attempt is over already, and a destructor is leaving a block of its own. The
+    // first cause stays.
     if (!d.ownership_released) d.cause = cause;
     d.close_bounds();
     d.slow_path |= slow_path_pending;
@@ -55,17 +56,18 @@ void doom(descriptor& d, signal s, abort_cause cause) noexcept {
 
 namespace {
 
-/// After this number of partial roll-backs an attempt starts over, because the locks that it keeps may be what makes it
-/// fail.
+/// After this number of partial roll-backs an attempt starts over, because the locks that the attempt keeps may cause
+/// its conflicts.
 constexpr std::uint32_t max_partial_rollbacks = 64;
 
 /// Returns the innermost nested block for which `fits(mark)` is true, or null. Returns null for a strict attempt,
-/// because only its end removes its marks. Returns null in a destructor while an exception passes: the block may be
-/// over, and another roll-back in progress, before the signal is handled.
+/// because only its end removes its marks. Also returns null in a destructor while an exception passes. By the time
+/// when the signal is handled, the block may be over, and another roll-back may be in progress.
 template <class F>
 const detail::frame* rollback_target(descriptor& d, F&& fits) noexcept {
     if (d.frame_->parent == nullptr || d.strict() || d.unwinding()) return nullptr;
-    // Decided once for each attempt: an attempt that has tried shows whether that pays only if it may continue.
+    // The predictor decides once for each attempt. After a first partial roll-back, only an attempt that may try again
+    // shows whether partial roll-backs pay.
     if (d.run.partial_rollbacks == 0 ? !d.partial_rollback.predictor.is_worthwhile()
                                      : d.run.partial_rollbacks >= max_partial_rollbacks)
         return nullptr;
@@ -158,13 +160,13 @@ namespace tutti::detail {
 bool signalled(const tx& t) noexcept {
     const auto& d = static_cast<const core::descriptor&>(t);
     if (!d.running() || d.pending == core::signal::none) return false;
-    // A forced unwind has no C++ type, and a program that catches it for good is terminated.
+    // A forced unwind has no C++ type. A program that catches it without rethrowing is terminated.
     const std::type_info* const type = abi::__cxa_current_exception_type();
     if (type == nullptr) return false;
     const bool is_signal = *type == typeid(unwind);
-    // No access in a destructor throws a signal, so this exception has not replaced a signal.
+    // This exception has not replaced a signal, because no access in a destructor throws a signal.
     if (!is_signal && d.unwinding()) return false;
-    // No transaction object is const; only the caller does not need a mutable one.
+    // The cast is safe, because no transaction object is const. Only the caller's reference is.
     if (!is_signal) core::keep_exception(core::descriptor::of(const_cast<tx&>(t)));
     return true;
 }

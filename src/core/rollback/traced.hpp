@@ -14,15 +14,15 @@ namespace tutti::core {
     return *o;
 }
 
-/// An E that is thrown for d; `why` is the reason of d's interruption, or 0. The outermost descriptor records the
-/// latest such exception while that exception lives.
+/// An exception E that is thrown for d. `why` is the reason of d's interruption, or 0. The outermost descriptor records
+/// the latest such exception until that exception is destroyed.
 template <class E>
 class traced final : public E {
 public:
     traced(descriptor& d, std::uint32_t why) noexcept : of_{&outermost_of(d)} {
         of_->thrown = {this, why, *reinterpret_cast<const exception_globals*>(abi::__cxa_get_globals())};
     }
-    /// Copies only the E: the copy is not the thrown object.
+    /// Copies only the base E, because the copy is not the thrown object.
     traced(const traced& other) noexcept : E{other} {}
     traced& operator=(const traced&) = delete;
     ~traced() {  // NOLINT(modernize-use-override): detail::unwind has no virtual one

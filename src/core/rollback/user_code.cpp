@@ -27,7 +27,7 @@ descriptor* running_ancestor(descriptor& d) noexcept {
     return o;
 }
 
-/// Hands an entry over to `to`. Returns false if memory runs out: then the caller has to destroy the object.
+/// Passes an entry to the log of `to`. Returns false if memory runs out. Then the caller has to destroy the object.
 bool hand_over(descriptor& to, const deferred& e) noexcept {
     try {
         defer(to, is_handler(e.what) ? deferred::kind::over : e.what, e.object, e.destroy);
@@ -37,13 +37,13 @@ bool hand_over(descriptor& to, const deferred& e) noexcept {
     }
 }
 
-/// Destroys the entries for which `holds` is true, and replaces them by spent ones: first those set aside, in their
-/// order, then the others, the newest first.
+/// Destroys the entries for which `holds` is true, and marks them as spent. The entries that were set aside come first,
+/// in their order, and then the others, the newest first.
 template <class Predicate>
 void destroy_some(descriptor& d, memory::log<deferred>& entries, Predicate&& holds) noexcept {
     descriptor* const around = running_ancestor(d);
     if (around != nullptr) {
-        // The order is reversed, because the transaction around d destroys the newest first.
+        // Entries are passed on in the reverse order, because the transaction around d destroys the newest entry first.
         const auto give = [&](deferred& e) {
             if (holds(e) && hand_over(*around, e)) e.what = deferred::kind::spent;
         };
@@ -64,8 +64,8 @@ bool is_of_nested_block(const deferred& e) noexcept {
     return e.what == deferred::kind::doomed || e.what == deferred::kind::discarded;
 }
 
-/// A nested block that the engine opens around destructors. Its mark separates their writes from earlier ones, and a
-/// signal that reaches them finds no frame to jump to.
+/// A nested block that the engine opens around destructors. Its mark separates the destructors' writes from earlier
+/// writes. A signal that reaches this block finds no frame to jump to.
 class destructors_block {
 public:
     explicit destructors_block(descriptor& d) noexcept : d_{d} {
@@ -75,8 +75,8 @@ public:
         d.frame_ = &f_;
         d.captured_size_ = 0;
     }
-    /// Forgets the destructors' reads if they have written nothing: such reads do not affect the transaction, and may
-    /// be of memory that was freed.
+    /// Drops the destructors' reads if the destructors have written nothing. Such reads do not affect the transaction,
+    /// and may refer to freed memory.
     ~destructors_block() {
         const bool changed = d_.pending != signal::none || d_.writes.size() != f_.mark.writes ||
                              d_.overwritten.size() != f_.mark.overwritten || d_.deferred_log.size() != f_.mark.deferred;
@@ -94,7 +94,7 @@ private:
 
 /// Releases a reference to an exception.
 constexpr detail::destroyer drop_exception = [](void* object) {
-    static_assert(sizeof(std::exception_ptr) == sizeof(void*));  // it is a pointer to the object
+    static_assert(sizeof(std::exception_ptr) == sizeof(void*));  // an exception_ptr is a pointer to the object
     reinterpret_cast<std::exception_ptr*>(&object)->~exception_ptr();
 };
 
@@ -116,7 +116,7 @@ void run_after_commit(descriptor& d, memory::log<deferred>& after) {
         try {
             handler_of(e)->run(d, abort_cause::none);
         } catch (const abi::__forced_unwind&) {
-            // The thread exits, which must not be delayed, so the handlers after this one do not run.
+            // The thread exits and must not be delayed, so the remaining handlers do not run.
             d.threw_after_commit = !d.running_undo;
             destroy_leftovers(d, after);
             throw;
@@ -131,9 +131,9 @@ void run_after_commit(descriptor& d, memory::log<deferred>& after) {
 }
 
 void destroy_in_parent(descriptor& d, std::size_t from, std::size_t reads) noexcept {
-    // Three cases are excluded. If the block has read something, the log names variables that a destructor may free. A
-    // block that promised to write nothing does not allow a destructor to write. In a strict attempt the destructor
-    // would mark its reads, and only the end of the attempt removes marks.
+    // Three cases are excluded. If the block has read something, the log names variables that a destructor may free. If
+    // the block around promised to write nothing, a destructor may not write. In a strict attempt, the destructor would
+    // mark its reads, and only the end of the attempt removes marks.
     const bool marks_reads = d.strict() && !d.algorithm->one_at_a_time;
     if (d.reads() != reads || d.frame_->read_only || marks_reads) return;
     TUTTI_ASSERT(d.running() && d.pending == signal::none && (d.slow_path & ~slow_path_timed) == 0,
@@ -141,7 +141,8 @@ void destroy_in_parent(descriptor& d, std::size_t from, std::size_t reads) noexc
     const destructor_shield no_signal_leaves{d};
     memory::log<deferred>& entries = d.deferred_log;
     const std::size_t before = entries.size();
-    // The loop goes by index: a destructor may set aside more entries, behind these, and the log may move.
+    // The loop uses an index, because a destructor may set aside more entries behind these, and the log may then move
+    // in memory.
     const std::size_t to = entries.aside();
     for (std::size_t i = from; i < to; ++i) {
         if (entries.aside(i).what != deferred::kind::doomed) continue;
@@ -162,7 +163,8 @@ void keep_exception(descriptor& d) noexcept {
     ::new (reference) std::exception_ptr{std::current_exception()};
     void* object = nullptr;
     std::memcpy(&object, reference, sizeof object);
-    // If memory for the entry runs out, the handler destroys the exception, as if it had not been kept.
+    // If memory for the entry runs out, the reference is dropped. Then the handler destroys the exception, as if the
+    // exception had not been kept.
     if (object != nullptr && !hand_over(d, {deferred::kind::doomed, 0, object, drop_exception})) drop_exception(object);
 }
 

@@ -1,5 +1,5 @@
-// When user code runs at the end of a block, an attempt or an execution. It finds a healthy transaction or an idle
-// descriptor, and no state in between:
+// Defines when user code runs at the end of a block, an attempt or an execution. User code finds a healthy transaction
+// or an idle descriptor, and no state in between:
 //
 //   user code                                       the descriptor
 //   before_commit handlers                          healthy: the body has returned, nothing is prepared
@@ -11,13 +11,13 @@
 //   exceptions that a signal has replaced           as objects
 //   retired objects                                 idle
 //
-// Destructors cannot be left by an exception. So no interruption ends a block that a destructor runs, and a transaction
+// An exception must not leave a destructor. So no interruption ends a block that a destructor runs, and a transaction
 // raises a shield around destructors. Behind the shield, an access that finds a conflict dooms the attempt and reads
-// from memory, as it does while an exception passes. The signal is thrown when the destructor has returned.
+// from memory, like an access while an exception passes. The signal is thrown after the destructor has returned.
 //
 // An open-nested transaction is idle while the transaction around it runs, which may own memory that a destructor
-// needs. So the open-nested one hands the objects that are left to destroy to the outer one, which destroys them when
-// it is idle itself.
+// needs. So the open-nested transaction passes the objects that are still to be destroyed to the outer transaction,
+// which destroys them when it is idle itself.
 #pragma once
 
 #include <utility>
@@ -32,7 +32,7 @@ namespace tutti::core {
     return !entries.empty() || entries.aside() != 0;
 }
 
-/// Returns true if d holds no remains of an attempt, so that a block can open on d.
+/// Returns true if nothing of an earlier attempt is left on d, so that a block can open on d.
 [[nodiscard]] inline bool is_idle(const descriptor& d) noexcept {
     return !d.running() && d.pending == signal::none && d.slow_path == slow_path_idle && d.slot == 0 && !d.serial &&
            !has_entries(d.deferred_log) && !memory::is_running(d.state.load(std::memory_order_relaxed));
@@ -54,8 +54,8 @@ private:
     bool before_;
 };
 
-/// Keeps every access from leaving by a signal, and every block on d from ending by an interruption, while it lives. It
-/// works with and without a running transaction. tutti::detail::destructor_scope does the same for public headers.
+/// While a shield exists, no access throws a signal, and no interruption ends a block on d. A shield works with and
+/// without a running transaction. tutti::detail::destructor_scope does the same for public headers.
 class destructor_shield {
 public:
     explicit destructor_shield(descriptor& d) noexcept
@@ -75,27 +75,27 @@ private:
     bool destroying_;
 };
 
-/// Raises a shield after a failed commit. The value that the body returned is destroyed before the attempt ends, as
-/// locals of the body are during a restart. The next attempt lowers the shield.
+/// Raises a shield after a failed commit. The body's result is destroyed before the attempt ends, like locals of the
+/// body during a restart. The next attempt lowers the shield.
 inline void shield_value(descriptor& d) noexcept { d.unwinding_threshold = 0; }
 
-/// Destroys what a roll-back or a commit has left, and empties the log: first the entries that nested blocks had left,
-/// then the rest, the newest first. An open-nested transaction's entries go to the transaction around it. REQUIRES: d
-/// is idle.
+/// Destroys what a roll-back or a commit has left, and empties the log. The entries that nested blocks had left come
+/// first, and then the rest, the newest first. The entries of an open-nested transaction are passed to the transaction
+/// around it. REQUIRES: d is idle.
 void destroy_leftovers(descriptor& d, memory::log<deferred>& left) noexcept;
 
 /// Finishes a commit: destroys what nested blocks had left, runs the on_commit handlers, destroys data that handlers
 /// captured, and rethrows the first exception. REQUIRES: d is idle.
 void run_after_commit(descriptor& d, memory::log<deferred>& after);
 
-/// Destroys the objects of a nested block that was rolled back alone, if that is safe; its transaction continues. Takes
-/// the objects that are set aside with number `from` or later. Otherwise they wait for the end of the outermost block.
-/// `reads` is the number of reads in the log when the block opened. May doom the attempt. REQUIRES: no signal is
-/// pending.
+/// Destroys the objects of a nested block that was rolled back alone, if that is safe, while its transaction continues.
+/// These are the entries that are set aside with number `from` or later. If it is not safe, they stay until the end of
+/// the outermost block. `reads` is the number of reads that were in the log when the block opened. May doom the
+/// attempt. REQUIRES: no signal is pending.
 void destroy_in_parent(descriptor& d, std::size_t from, std::size_t reads) noexcept;
 
-/// Keeps the exception that is being handled alive until the block that it was to leave is rolled back. A signal
-/// replaces that exception.
+/// Keeps alive an exception that is being handled, and that a signal replaces. The exception lives until the block that
+/// it was about to leave is rolled back.
 void keep_exception(descriptor& d) noexcept;
 
 }  // namespace tutti::core

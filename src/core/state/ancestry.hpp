@@ -5,7 +5,8 @@
 
 namespace tutti::core {
 
-/// Returns true if `other` is an ancestor of d: d runs inside the body of `other`, or of a descendant of `other`.
+/// Returns true if `other` is an ancestor of d. This means that d runs inside the body of `other`, or inside the body
+/// of a descendant of `other`.
 [[nodiscard]] inline bool is_ancestor(const descriptor& other, const descriptor& d) noexcept {
     for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {
         if (o == &other) return true;

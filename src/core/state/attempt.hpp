@@ -21,7 +21,7 @@ TUTTI_ALWAYS_INLINE void attempt_reset(descriptor& d) noexcept {
 }
 
 /// Makes the descriptor idle, and wakes the waiters for its transaction. Keeps the slow-commit flags in `lasting` for
-/// the next transaction, and lowers all others.
+/// the next transaction, and clears all others.
 TUTTI_ALWAYS_INLINE void attempt_close(descriptor& d, std::uint32_t lasting = slow_commit_large) noexcept {
     d.frame_ = nullptr;
     d.slow_path = slow_path_idle;
@@ -31,28 +31,28 @@ TUTTI_ALWAYS_INLINE void attempt_close(descriptor& d, std::uint32_t lasting = sl
     wake_sleepers(d);
 }
 
-/// Closes an attempt that has committed without a slow-commit flag, so no flag needs to be kept.
+/// Closes an attempt that has committed without a slow-commit flag. No flag has to be kept.
 TUTTI_ALWAYS_INLINE void attempt_close_committed(descriptor& d) noexcept {
     TUTTI_PROBE3(commit, d.run.how->name, d.run.attempt, d.id);
     attempt_close(d, 0);
 }
 
-// --- an interruption (lifecycle/interrupt.hpp), as waiters see it
+// --- the checks of waiters for an interruption (lifecycle/interrupt.hpp)
 
-/// Returns true if attempt_start ends the execution once it is interrupted; attempt_start asks this function. Returns
-/// false for an undo action, for a destructor, and for a block of the language, which no exception of the runtime can
-/// leave. REQUIRES: d.frame_ is the outermost block.
+/// Returns true if attempt_start, which calls this function, may end an interrupted execution. Returns false for an
+/// undo action, for a destructor, and for a block of the language, because no exception of the runtime can leave such a
+/// block. REQUIRES: d.frame_ is the outermost block.
 [[nodiscard]] inline bool can_be_interrupted(const descriptor& d) noexcept {
     return !d.running_undo && !d.running_destructors && d.frame_->receive == nullptr;
 }
 
-/// Returns true if d need not wait before its attempt, because an interruption ends its execution here: the wait
-/// returns early, and the start of the attempt throws. Acquire: partner is the release in `interrupt`.
+/// Returns true if an interruption ends the execution of d before its attempt. The wait then returns early, and the
+/// start of the attempt throws. Acquire: partner is the release in `interrupt`.
 [[nodiscard]] inline bool is_interrupted_before_attempt(const descriptor& d) noexcept {
     return d.run.interruptible && d.interrupted.load(std::memory_order_acquire) != 0;
 }
 
-/// The scope of a wait before d's attempt: while it lives, an interruption may end the execution
+/// The scope of a wait before d's attempt. Within this scope, an interruption may end the execution
 /// (`is_interrupted_before_attempt`). REQUIRES: d.frame_ is the outermost block.
 class interruptible_wait {
 public:
@@ -65,7 +65,7 @@ private:
     descriptor& d_;
 };
 
-// --- a deadline (modes/deadline.hpp), as waiters see it
+// --- the checks of waiters for a deadline (modes/deadline.hpp)
 
 /// Returns the time until which d may wait for another transaction, or nullopt if d may wait without a limit.
 [[nodiscard]] inline std::optional<base::deadline> wait_limit(const descriptor& d) noexcept {

@@ -11,42 +11,41 @@
 
 namespace tutti::core {
 
-/// The functions that a preemption layer provides for its contexts (descriptor::hooks).
+/// The functions that a preemption layer provides for its contexts (descriptor::hooks points to them).
 struct preemption {
     /// Serves a tick that arrived in a critical region, at the end of that region. May switch to other contexts and
     /// come back.
     void (*serve_tick)(descriptor& self) noexcept;
-    /// Waits for the transaction that `other` was in when its state read `state`. Returns when that transaction is
-    /// over, or early. Switches contexts instead of sleeping, so that an awaited context of the same worker can run.
-    /// Null: the thread sleeps.
+    /// Waits for a transaction of `other`: the one whose state was `state`. Returns when that transaction is over, or
+    /// earlier. Switches contexts instead of sleeping, so that an awaited context of the same worker can run. If null,
+    /// the thread sleeps.
     void (*wait)(descriptor& self, descriptor& other, word state) noexcept;
     /// Waits until `woken` is no longer zero, or until `until`; may return early. `self` runs no transaction. The
-    /// thread that changes `woken` calls `wake`. Null: the thread sleeps.
+    /// thread that changes `woken` calls `wake`. If null, the thread sleeps.
     void (*sleep)(descriptor& self, const detail::shared<std::uint32_t>& woken,
                   std::optional<base::deadline> until) noexcept = nullptr;
-    /// Wakes `sleeper`, on any thread, once for each `sleep` and perhaps before that call. Not null if `sleep` is not
-    /// null.
+    /// Wakes `sleeper`. Any thread calls this, once for each call of `sleep`, and perhaps before that call. Not null if
+    /// `sleep` is not null.
     void (*wake)(descriptor& sleeper) noexcept = nullptr;
-    /// Waits as `sleep` does, in the middle of a transaction, for something other than a transaction. Interruptions do
-    /// not end this wait, and it always has an end. Null: the thread sleeps.
+    /// Waits as `sleep` does, but in the middle of a transaction, for something other than a transaction. Interruptions
+    /// do not end this wait, which is always bounded. If null, the thread sleeps.
     void (*park)(descriptor& self, const detail::shared<std::uint32_t>& woken, base::deadline until) noexcept = nullptr;
-    /// Returns true if `self` takes what the suspended `other` owns, instead of waiting for it. Null: the policy
-    /// decides.
+    /// Returns true if `self` may evict the suspended `other`, instead of waiting for it. If null, the policy decides.
     bool (*outranks)(descriptor& self, descriptor& other) noexcept = nullptr;
-    /// Begins or ends a span of user code in which no tick takes the processor from the context of `self`. Spans nest.
-    /// Null: this layer has no ticks.
+    /// Begins or ends a section of user code in which no tick switches the context of `self` away. Sections may nest.
+    /// Null if this layer has no ticks.
     void (*block_ticks)(descriptor& self, bool begins) noexcept = nullptr;
-    /// The stack of the context, with all frames that may be opened below it. 0 bytes: the context uses the stack of
-    /// its thread.
+    /// The stack of the context, including the part that is still unused. 0 bytes if the context uses the stack of its
+    /// thread.
     const void* stack = nullptr;
     std::size_t stack_bytes = 0;
-    /// True if the context runs a procedure of a server. The server must survive errors of the procedure. So a jump out
-    /// of a block rolls the block back (core/lifecycle/left_behind.hpp), and an interruption passes a noexcept function
-    /// (interrupt.hpp there). The executor that calls the procedure uses call_boundary.
+    /// True if the context runs a procedure of a server, which must survive errors of the procedure. So a jump out of a
+    /// block rolls the block back (core/lifecycle/left_behind.hpp), and an interruption passes noexcept functions
+    /// (core/lifecycle/interrupt.hpp). The executor that calls the procedure uses call_boundary.
     bool isolates = false;
 };
 
-/// Returns true if a tick may switch contexts now. Otherwise notes the tick as pending. Async-signal-safe.
+/// Returns true if a tick may switch contexts now. Otherwise records the tick as pending. Async-signal-safe.
 [[nodiscard]] inline bool tick(descriptor& d) noexcept {
     if (d.critical_depth.load(std::memory_order_relaxed) == 0) return true;
     d.pending_tick.store(true, std::memory_order_relaxed);
@@ -74,10 +73,10 @@ class critical<true> {
 public:
     explicit critical(descriptor& d) noexcept : descriptor_{d} {
         d.critical_depth.store(d.critical_depth.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // nothing of the region moves before the store above
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // no access of the region moves before the store above
     }
     ~critical() {
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // nothing of the region moves after this fence
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // no access of the region moves after this fence
         const std::uint32_t depth = descriptor_.critical_depth.load(std::memory_order_relaxed) - 1;
         descriptor_.critical_depth.store(depth, std::memory_order_relaxed);
         if (depth == 0) serve_pending_tick(descriptor_);
@@ -89,8 +88,8 @@ private:
     descriptor& descriptor_;
 };
 
-/// Runs `f`, in a critical region if the context is preemptable. For code that is compiled once for all contexts and
-/// takes a lock that other contexts of the same worker need.
+/// Runs `f`, in a critical region if the context is preemptable. Used by code that is compiled once for all contexts,
+/// and that acquires a lock which other contexts of the same worker need.
 template <class F>
 auto in_critical_region(descriptor& d, F&& f) {
     std::optional<critical<true>> region;

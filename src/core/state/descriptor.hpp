@@ -1,5 +1,5 @@
-// The descriptor: everything that the transactions of one execution context need. It belongs to the context, not to a
-// thread.
+// The descriptor: all data that the transactions of one execution context need. A descriptor belongs to its context,
+// not to a thread.
 //
 // Life of an attempt (status word in memory/status_record.hpp):
 //
@@ -47,14 +47,15 @@ struct instance;
 struct preemption;
 class waiter;
 
-/// The request of an attempt that ended early to the blocks through which it unwinds.
+/// What an attempt that has ended early requests from the blocks through which it unwinds.
 enum class signal : std::uint8_t {
     none,
     restart,        ///< the outermost block runs again
     restart_block,  ///< the innermost block runs again
-    /// The block `partial_rollback.to` runs again: values that it read have changed, values read before it have not.
+    /// The block `partial_rollback.to` runs again, because values that it read have changed. Values that were read
+    /// before it are unchanged.
     partial_rollback,
-    retry,   ///< the next alternative runs instead of the innermost one; without one, the transaction waits
+    retry,   ///< the next alternative runs; if there is no alternative, the transaction waits
     cancel,  ///< the innermost block ends without effect
 };
 
@@ -64,27 +65,27 @@ enum slow_commit_flag : std::uint32_t {
     slow_commit_pending = 2,     // a signal was swallowed by the body
     slow_commit_counting = 4,    // statistics
     slow_commit_strict = 8,      // marks and a slot to release
-    slow_commit_plain = 16,      // the plain flag to lower
+    slow_commit_plain = 16,      // `uses_plain_memory` to clear
     slow_commit_restarted = 32,  // `run` has to be reset: the attempt was restarted, not plain, or had a deadline
     slow_commit_handlers = 64,   // handlers and participants
     slow_commit_abstract_locks = 128,
     slow_commit_language = 256,    // a block of the language has been open inside one of the library
     slow_commit_serial = 1024,     // the serial token to release, and no slot
     slow_commit_resources = 2048,  // see core/rollback/deferred.hpp
-    // With slow_commit_handlers: the only handler is one data participant that may commit in one phase.
+    // Set together with slow_commit_handlers, if the only handler is one data participant that may commit in one phase.
     slow_commit_one_phase = 4096,
-    slow_commit_orphans = 8192,      // ended contexts left objects to destroy: see memory/limbo.hpp
+    slow_commit_orphans = 8192,      // ended contexts have left objects to destroy: see memory/limbo.hpp
     slow_commit_late_clock = 16384,  // the version clock is to start anew: see algorithms/new_era.hpp
-    // A log is large. This flag stays up across transactions until no log is large: core/lifecycle/log_memory.hpp
+    // A log is large. This flag stays set across transactions until no log is large: core/lifecycle/log_memory.hpp
     slow_commit_large = 512
 };
 
 /// Reasons why a barrier cannot take the short path.
 enum slow_path_flag : std::uint32_t {
     slow_path_idle = 1,     // no transaction runs
-    slow_path_pending = 2,  // a signal is on its way up the stack
-    slow_path_frozen = 4,   // participants or handlers run, which must not touch the transaction
-    // It may have to become stricter for its deadline: the attempt is healthy, but reads the clock.
+    slow_path_pending = 2,  // a signal is passing up the stack
+    slow_path_frozen = 4,   // participants or handlers run, and must not access the transaction
+    // The attempt may have to become stricter for its deadline. It is healthy, but reads the clock.
     slow_path_timed = 8,
 };
 
@@ -128,7 +129,7 @@ struct clock_view {
     word sampled = 0;           // the clock word when the bound was taken
     word own = 0;               // the clock word that this descriptor's latest commit left behind
     std::uint32_t counted = 0;  // commits of this window in counting mode
-    std::uint32_t foreign = 0;  // those commits that found the clock moved by another descriptor
+    std::uint32_t foreign = 0;  // how many of them found that another descriptor had moved the clock
     std::uint32_t deferred_length = 128;
     std::uint32_t deferred_left = 128;
     std::uint32_t foreign_versions = 0;  // versions of other writers beyond the clock, in this period of deferred mode
@@ -151,13 +152,13 @@ struct hardware_state {
     hardware_history history;
 };
 
-/// State that only some algorithms use; each member names them.
+/// State that only some algorithms use. The comment of each member names these algorithms.
 struct algorithm_state {
     explicit algorithm_state(std::uint32_t& slow_commit) noexcept : values{slow_commit, slow_commit_large} {}
 
     clock_view clock;         // algorithms with versions
     word commit_version = 0;  // the same algorithms: publish releases orecs with this version
-    // Algorithms that cannot find a write by its orec; large only together with the write set.
+    // Used by algorithms that cannot find a write by its orec. The index is large only if the write set is large.
     memory::write_index index;
     memory::log<value_read> values;  // algorithms that read by value, instead of the read log
     bool holds_lock = false;         // algorithms with one lock for all transactions
@@ -166,12 +167,12 @@ struct algorithm_state {
 
 /// A descriptor's part in quiescence; see core/privatization.
 struct quiescing_state {
-    bool announced = false;          // `privatizing_version` is up for the attempt in progress
-    word received_up_to = 0;         // no commit that published a version up to this one still quiesces
-    word latest_read = 0;            // of the transaction that ends: it has read no later version than this one
-    word rolled_back_in = 0;         // the latest attempt that has rolled back a part of itself
+    bool announced = false;          // `privatizing_version` is announced for the attempt in progress
+    word received_up_to = 0;         // no commit with a version up to this one still quiesces
+    word latest_read = 0;            // the latest version that the ending transaction may have read
+    word rolled_back_in = 0;         // the latest attempt that was partly rolled back
     word deferred_up_to = 0;         // the bound of its deferred wait; 0: no deferred wait
-    std::uint32_t steps_walked = 0;  // in the quiescence set, since this context's latest sweep
+    std::uint32_t steps_walked = 0;  // steps in the quiescence set since this context's latest sweep
 };
 
 /// A partial roll-back in progress.
@@ -192,14 +193,14 @@ struct bias_state {
     std::uint32_t blocks_until_next_try = 0;  // number of blocks before this context tries again to become the owner
     std::uint32_t count = 0;                  // number in its latest owner word
     word word_as_owner = 0;                   // value of `biased_owner` while this context is the owner
-    word begun_by_others = 0;                 // at its latest look
+    word begun_by_others = 0;                 // at its latest check
 };
 
-/// A descriptor's takes of the serial token; see core/tokens/serial_token.hpp.
+/// How often a descriptor takes the serial token; see core/tokens/serial_token.hpp.
 struct serial_token_state {
     word latest = ~word{0} << 32;      // the sequence in which it took the token; initially far in the past
     word seen = 0;                     // the token, as read at this context's latest begin that fenced
-    std::uint32_t fences_in_vain = 0;  // begins since then
+    std::uint32_t fences_in_vain = 0;  // the number of begins since then
 };
 
 /// Time spent waiting for transactions that ran alone, while measurement was on; see core/modes/serial.cpp.
@@ -208,8 +209,8 @@ struct serial_wait_state {
     const descriptor* owner = nullptr;  // the last transaction that it waited for
 };
 
-/// The transaction to wait for before the next attempt: that of `awaited`, whose state read `state`. The conflict was
-/// at `contended_orec`, which then read `seen`. `contended_orec` is null for a conflict of whole transactions.
+/// The transaction to wait for before the next attempt: the one of `awaited` whose state was `state`. The conflict was
+/// at `contended_orec`, whose value was `seen`. `contended_orec` is null for a conflict of whole transactions.
 struct wait_target {
     descriptor* awaited = nullptr;
     word state = 0;
@@ -221,7 +222,7 @@ struct wait_target {
 struct retry_call {
     detail::retry_site site;
     base::deadline since;   // when an attempt first reached the call
-    std::uint32_t attempt;  // the latest attempt that reached the call and was not rolled back to before it; or 0
+    std::uint32_t attempt;  // the latest attempt that reached the call without undoing it later; or 0
     std::uint32_t number;   // number of the call in that attempt, from 1
 };
 
@@ -238,11 +239,12 @@ struct execution {
     const char* irrevocable_reason = nullptr;
     std::optional<std::size_t> waits_from;  // where this execution's entries in retry_calls begin, if it has any
     std::uint32_t waits_made = 0;           // calls of retry_for in this attempt
-    // With waits_end, bounds in the log of these calls: see core/lifecycle/retry_limits.hpp.
+    // waits_free and waits_end are bounds in the log of these calls; see core/lifecycle/retry_limits.hpp.
     std::uint32_t waits_free = 0;
     std::uint32_t waits_end = 0;
     std::optional<base::deadline> retry_until;  // when the nearest call of this attempt times out
-    // Its number in the order of the executions in retry, once it has waited; see core/waiting/wakeup.cpp.
+    // The execution's number in the order of executions that wait in retry, once it has waited; see
+    // core/waiting/wakeup.cpp.
     std::uint64_t retry_order = 0;
     wait_target blocked_by;
     // Rank, age and defeats, which other transactions see; see core/conflict/contention_rank.hpp.
@@ -250,27 +252,29 @@ struct execution {
     std::uint64_t age = 0;
     std::uint32_t defeats = 0;
     bool was_defeated = false;
-    bool queued = false;         // it has joined a queue; see core/waiting/execution_queue.hpp
-    bool interruptible = false;  // an interruption may end its present wait; see core/lifecycle/interrupt.hpp
-    // Irrevocable only to commit, in time or at all: the body may still retry and restart.
+    bool queued = false;         // the execution has joined a queue; see core/waiting/execution_queue.hpp
+    bool interruptible = false;  // an interruption may end the current wait; see core/lifecycle/interrupt.hpp
+    // The execution is irrevocable only to make sure that it commits, or commits in time. The body may still retry and
+    // restart.
     bool irrevocable_only_to_commit = false;
     timing deadline_state;  // of its deadline
 
     [[nodiscard]] observe::block_id block() const noexcept { return {where, how->name}; }
 };
 
-/// The start of what __cxa_get_globals returns, as the Itanium C++ ABI (2.2.2) lays it out.
+/// The first members of the structure that __cxa_get_globals returns, in the layout of the Itanium C++ ABI (2.2.2).
 struct exception_globals {
     void* caught;
     unsigned uncaught;
 };
 
-/// The value of descriptor::exceptions_at_open if the outermost block is one of the language, which never unwinds.
+/// The value of descriptor::exceptions_at_open if the outermost block is a block of the language, because such a block
+/// never unwinds.
 inline constexpr unsigned opened_by_language = ~0U;
 
 /// The latest signal or interruption that was thrown on a context of a server (core/rollback/traced.hpp).
 struct thrown_signal {
-    const void* object = nullptr;  // the exception, while it lives
+    const void* object = nullptr;  // the exception, until it is destroyed
     std::uint32_t why = 0;
     exception_globals before{};  // as they were when the signal was thrown
 };
@@ -298,7 +302,7 @@ public:
     // Aligned, so that the compiler does not put these members on the last cache line of `status_record`: other
     // contexts scan that line, and this context writes here at each begin.
     alignas(128) word snapshot_bound = 0;  // versions up to this one belong to the snapshot
-    // Reads are recorded; else the attempt is read-only, and restarts instead of extending its snapshot.
+    // True if reads are logged. Otherwise the attempt is read-only, and restarts instead of extending its snapshot.
     bool logging = true;
     word slot = 0;  // this reader's bit in marked orecs; 0 while its reads are invisible
 
@@ -318,16 +322,16 @@ public:
 
     // --- the state of the attempt
     word self_lock = 0;  // the lock word of entry 0
-    // The writer number in its versions; if that is the anonymous number, no version names own_writer_.
+    // The writer number in the attempt's versions. If it is the anonymous number, no version names own_writer_.
     word writer = 0;
     word own_sequence = 0;  // the sequence in the state word
     bool inlined = false;   // the algorithm lets reads of this attempt take the inlined path
     std::uint32_t slow_commit = 0;
     std::uint32_t slow_path = slow_path_idle;
-    // Adjacent, so that one store resets all of them.
+    // These members are adjacent, so that one store resets all of them.
     status mode = status::active;
     signal pending = signal::none;
-    abort_cause cause = abort_cause::none;  // of the roll-back in progress
+    abort_cause cause = abort_cause::none;  // that of the roll-back in progress
     bool ownership_released = false;        // ownership has been released already
     partial_rollback_state partial_rollback;
 
@@ -342,45 +346,46 @@ public:
 
     void* c_library = nullptr;  // data of src/libc for this descriptor; kept as long as the descriptor
 
-    // --- the execution it belongs to
+    // --- the attempt's execution
     execution run;
     const instance* algorithm = nullptr;
     const exception_globals* exceptions = nullptr;
-    // One more than the number of exceptions in flight when the outermost block was opened, or `opened_by_language`.
+    // The number of exceptions in flight when the outermost block was opened, plus one; or `opened_by_language`.
     unsigned exceptions_at_open = 0;
-    // With this many exceptions in flight, no barrier throws: `exceptions_at_open`, or 0 in a shield.
+    // If at least this many exceptions are in flight, no barrier throws. The value is `exceptions_at_open`, or 0 in a
+    // shield.
     unsigned unwinding_threshold = 0;
     bool running_undo = false;  // undo actions are running
-    // Destructors are running, which no interruption can leave: core/rollback/user_code.hpp.
+    // Destructors are running, and no interruption may leave them; see core/rollback/user_code.hpp.
     bool running_destructors = false;
 
     // --- open nesting; see core/lifecycle/open_nesting.hpp
-    descriptor* outer = nullptr;  // the transactions of this descriptor run inside the body of `outer`
+    descriptor* outer = nullptr;  // this descriptor's transactions run inside the body of `outer`
     descriptor* inner = nullptr;  // the descriptor whose `outer` is this one; created when first needed
     void (*masked_jump)(detail::frame& to) = nullptr;
-    // In the outermost descriptor: the procedure has left a block by a jump; see left_behind.hpp.
+    // Used in the outermost descriptor: the procedure has left a block by a jump; see left_behind.hpp.
     bool left_by_jump = false;
     bool threw_after_commit = false;             // an on_commit handler has thrown since enter_open_nested
     abstract_holding* abstract_locks = nullptr;  // the abstract locks that it holds, the latest first
     abstract_holding* kept_locks = nullptr;      // the latest abstract lock of the attempt whose undo actions run
     memory::slab<abstract_holding> holdings;     // the memory of its holdings
 
-    // --- what other transactions see of it
+    // --- what other transactions see of this one
     detail::shared<std::int64_t> rank{0};
     detail::shared<std::uint64_t> age{0};
     detail::shared<std::uint32_t> undoes_under_locks{0};  // its undo actions are running under abstract locks
-    // Irrevocable, but lets undo actions commit beside it; abstract_locks.hpp.
+    // Not 0 if the transaction is irrevocable, but lets undo actions commit beside it; see abstract_locks.hpp.
     detail::shared<std::uint32_t> lets_undo_commit{0};
     detail::shared<descriptor*> waits_for{nullptr};  // set in wait_bounded and wait_for_commit
     detail::shared<word> waits_for_state{0};         // the state of the transaction that it waits for
-    // The present activity of the context, for tools that look from outside (api/report/report_text.cpp, `tutti
-    // transactions` of gdb). The engine decides nothing by these members, so tests need not explore their
+    // The current activity of the context, for tools that inspect the process (api/report/report_text.cpp, `tutti
+    // transactions` of gdb). No decision of the engine depends on these members, so tests need not explore their
     // interleavings.
     std::atomic<const descriptor*> shows_wait_for{nullptr};
     std::atomic<bool> shows_retry{false};
     std::atomic<std::int32_t> shows_thread{0};  // the kernel's thread number; 0: the context belongs to no thread
-    // The sequences of the first and the last attempt of its latest execution that were, or will be, followed by
-    // another attempt.
+    // The sequences of the first and the last defeated attempt of the latest execution: attempts that were, or will be,
+    // followed by another attempt.
     detail::shared<word> first_defeat{0};
     detail::shared<word> last_defeat{0};
 
@@ -395,17 +400,18 @@ public:
     detail::shared<std::uint32_t> suspended{0};
     std::uint32_t suspensions = 0;                 // number of suspensions; written under `eviction`
     detail::shared<std::uint32_t> interrupted{0};  // no further attempt may begin; see core/lifecycle/interrupt.hpp
-    // Set in retry while an interruption can end the sleep; under `eviction`.
+    // Set in retry while an interruption can end the sleep. Guarded by `eviction`.
     waiter* sleeping_waiter = nullptr;
     thrown_signal thrown;  // in the outermost descriptor; only its own thread uses it
-    // In the outermost descriptor: such a signal has passed a noexcept function.
+    // Used in the outermost descriptor: a signal or an interruption has passed a noexcept function.
     bool passed_noexcept = false;
 
     [[nodiscard]] bool running() const noexcept { return frame_ != nullptr; }
     [[nodiscard]] bool strict() const noexcept { return slot != 0; }
     [[nodiscard]] bool is_irrevocable() const noexcept { return mode == status::irrevocable; }
-    /// Returns true if the block itself has to be irrevocable, and is so not only to commit at last: its actions must
-    /// not be repeated. Returns true also for a biased owner that runs serially, because that owner cannot roll back.
+    /// Returns true if the block's actions must not be repeated. Returns false for a block that is irrevocable only to
+    /// make sure that it commits. Also returns true for a biased owner that runs serially, because such an owner cannot
+    /// roll back.
     [[nodiscard]] bool must_commit() const noexcept {
         return serial || (is_irrevocable() && !run.irrevocable_only_to_commit);
     }
@@ -416,8 +422,8 @@ public:
     [[nodiscard]] bool kill_requested() const noexcept {
         return kill_request.load(std::memory_order_relaxed) == own_sequence && !cannot_be_killed();
     }
-    /// Returns true if more exceptions are in flight than when the block was opened, or a shield is up. Then a
-    /// destructor runs, and must not be left by another exception.
+    /// Returns true if more exceptions are in flight than when the block was opened, or if a shield is raised. Then a
+    /// destructor is running, which another exception must not leave.
     [[nodiscard]] bool unwinding() const noexcept { return exceptions->uncaught >= unwinding_threshold; }
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool healthy() const noexcept {
         return slow_path == 0 && kill_request.load(std::memory_order_relaxed) != own_sequence && !unwinding();
@@ -438,18 +444,18 @@ public:
         unlogged_bound_.store(0, std::memory_order_relaxed);
     }
 
-    /// Returns true if `address` lies in a frame that the roll-back in progress abandons. Frames of the roll-back, or
-    /// of the way to the block, may have overwritten that memory. `rollback_stack_end` is 0 if the roll-back runs on
+    /// Returns true if `address` is in a frame that the roll-back in progress abandons. Frames of the roll-back, or of
+    /// the unwind to the block, may have overwritten that memory. `rollback_stack_end` is 0 if the roll-back runs on
     /// another stack.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool on_dead_stack(const void* address) const noexcept {
-        // The frames of the roll-back itself lie below the caller's frame, by less than this number of bytes.
+        // The frames of the roll-back itself are below the caller's frame, by less than this number of bytes.
         constexpr std::uintptr_t own_frames = 4096;
         const auto low = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - own_frames;
         const auto at = reinterpret_cast<std::uintptr_t>(address);
         return at < rollback_stack_end && at >= low;
     }
 
-    /// Returns true if the innermost block is nested, and write entry number `entry` existed before that block was
+    /// Returns true if the innermost block is nested, and if write entry number `entry` existed before that block was
     /// opened.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool is_of_parent(std::size_t entry) const noexcept {
         return frame_->parent != nullptr && entry < frame_->mark.writes;

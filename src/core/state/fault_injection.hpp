@@ -1,9 +1,10 @@
 // Steps of the protocol that a test can leave out, to prove that the tests notice the omission.
 //
 // At each such step the engine asks: `if (!injected(fault::skip_validation) && !validate(t)) …`. In the library for
-// users `injected` is a constant, so the compiler removes the branch. Two builds can break steps. The interleaving
+// users `injected` is a constant, so the compiler removes the branch. Two builds can leave out steps. The interleaving
 // build (TUTTI_INTERLEAVE) does so in tests/interleaving/faults_test.cpp. The library with faults (TUTTI_FAULTS) does
-// so in tests/mutations, which runs the suite named for a fault and demands that the suite fails.
+// so in tests/mutations. For each fault, tests/mutations runs the suite that the fault names, and demands that the
+// suite fails.
 #pragma once
 
 #include <cstdint>

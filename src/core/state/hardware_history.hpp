@@ -1,12 +1,13 @@
-// How the hardware attempts of blocks end, as one context has observed it.
+// A record of how the hardware attempts of blocks have ended on one context.
 //
 // A block that makes a system call ends each of its hardware attempts. So does a block that touches more memory than
-// the processor can keep apart. Two users ask the table which blocks these are: algorithms/hybrid.hpp for blocks of the
+// the processor can keep apart. This table finds such blocks. It has two users: algorithms/hybrid.hpp for blocks of the
 // library, and itm/hardware.hpp for blocks of the language.
 //
-// The table contains only blocks whose attempts have failed for a reason of their own. So a block that hardware serves
-// reads only the number of entries while the table is empty, and otherwise four entries in one cache line. Its commits
-// store nothing here. The table belongs to one context, so contexts do not share these lines.
+// The table contains only blocks whose attempts have failed for a reason of their own. So a block that commits in
+// hardware costs little: it reads only the number of entries while the table is empty, and otherwise four entries in
+// one cache line. Its commits store nothing here. Contexts do not share these lines, because each context has its own
+// table.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +23,13 @@ namespace tutti::core {
 /// The hardware attempts of one execution.
 class hardware_trial {
 public:
-    /// Notes that an attempt has ended for `why`. Returns true if another attempt of this execution would end likewise.
+    /// Records that an attempt has ended for `why`. Returns true if another attempt of this execution would end in the
+    /// same way.
     [[nodiscard]] bool ends_after(hardware_abort why) noexcept {
         switch (why) {
             case hardware_abort::conflict:
             case hardware_abort::busy: return false;
-            // The first interrupt may have come by chance. The cause of a second one is the block itself.
+            // A first interrupt may be a coincidence. The cause of a second interrupt is the block itself.
             case hardware_abort::interrupt: {
                 const bool again = interrupted_;
                 interrupted_ = true;
@@ -42,7 +44,7 @@ private:
 };
 
 /// A block whose hardware attempts have failed. One of 2^level of its executions tries hardware. Each execution that
-/// fails there adds one to the level, up to `max_level`; each hardware commit subtracts one.
+/// fails in hardware adds one to the level, up to `max_level`. Each hardware commit subtracts one.
 class hardware_record {
 public:
     static constexpr unsigned max_level = 6;
@@ -53,10 +55,10 @@ public:
         begun_ = 0;
         return true;
     }
-    /// Returns why the latest execution that tried hardware has failed there.
+    /// Returns the reason why the latest execution that tried hardware has failed there.
     [[nodiscard]] hardware_abort why() const noexcept { return why_; }
-    /// Returns false and true alternately, starting with false: for a caller with two ways to run a block that hardware
-    /// fails.
+    /// Returns false and true alternately, starting with false. A caller that has two ways to run a block that fails in
+    /// hardware alternates between them.
     [[nodiscard]] bool alternate() noexcept { return (alternations_++ & 1) != 0; }
 
 private:
@@ -69,13 +71,13 @@ private:
     hardware_abort why_ = hardware_abort::conflict;
 };
 
-/// The table of blocks whose hardware attempts have failed. A key tells the blocks of one user apart: an address in the
-/// program that belongs to one block only. All calls are O(1).
+/// The table of blocks whose hardware attempts have failed. A key identifies one block of a user. It is an address in
+/// the program that belongs to that block only. All calls are O(1).
 class hardware_history {
 public:
     using key = std::uintptr_t;
 
-    /// Returns the entry of a block, or null if hardware serves the block.
+    /// Returns the entry of a block, or null if the block has not failed in hardware.
     [[nodiscard]] TUTTI_ALWAYS_INLINE hardware_record* find(key block) noexcept {
         return used_ == 0 ? nullptr : search(block);
     }
@@ -84,8 +86,8 @@ public:
         hardware_record* const known = find(block);
         return known == nullptr || known->tries_hardware();
     }
-    /// Notes that the hardware attempts of an execution have failed for `why`, a reason of the block's own. Returns the
-    /// block's entry. If its set is full, the entry replaces the one that tries hardware most often.
+    /// Records that the hardware attempts of an execution have failed for `why`, a reason of the block's own. Returns
+    /// the block's entry. If the entry's set is full, it replaces the entry that tries hardware most often.
     hardware_record& note_failure(key block, hardware_abort why) noexcept {
         hardware_record* known = find(block);
         if (known == nullptr) {
@@ -100,8 +102,8 @@ public:
         known->why_ = why;
         return *known;
     }
-    /// Notes that an attempt of the block has committed in hardware. A caller may call it inside the attempt: if the
-    /// processor then ends the attempt, it undoes the note.
+    /// Records that an attempt of the block has committed in hardware. A caller may call this inside the attempt,
+    /// because the processor undoes the record if it ends the attempt.
     void note_commit(key block) noexcept {
         hardware_record* const known = find(block);
         if (known != nullptr && --known->level_ == 0) --used_;

@@ -59,7 +59,7 @@ void holding_table::insert_slot(const slot& s) noexcept {
 
 void holding_table::reserve_one() {
     if (2 * (held_ + 1) > slots()) resize(bits_ + 1);
-    if (held_ + 1 == slots()) throw std::bad_alloc{};  // a search ends at the slot that stays empty
+    if (held_ + 1 == slots()) throw std::bad_alloc{};  // at least one slot stays empty, and a search ends there
 }
 
 void holding_table::insert(abstract_holding& h, std::uint64_t hash) noexcept {
@@ -92,7 +92,7 @@ void holding_table::remove(abstract_holding& h, std::uint64_t hash) noexcept {
     } else if (next == nullptr) {
         erase(slot_of(h, hash));
     } else {
-        // The next holding gives up its own slot and takes the slot of the first.
+        // The next holding leaves its own slot and moves to the slot of the first holding.
         erase(slot_of(*next, hash_for(next->holder, hash)));
         begin()[slot_of(h, hash)].holding = next;
         next->previous = h.previous;
@@ -103,7 +103,7 @@ void holding_table::remove(abstract_holding& h, std::uint64_t hash) noexcept {
 
 void holding_table::erase(std::size_t hole) noexcept {
     for (std::size_t at = next_slot(hole); begin()[at].holding != nullptr; at = next_slot(at)) {
-        // The entry moves up unless its search begins behind the hole.
+        // The entry moves into the gap, unless its search begins behind the gap.
         const std::size_t mask = slots() - 1;
         if (((at - home_slot(begin()[at].hash)) & mask) < ((at - hole) & mask)) continue;
         begin()[std::exchange(hole, at)] = begin()[at];
@@ -130,8 +130,8 @@ void holding_table::resize(unsigned bits) noexcept {
 }
 
 void holding_table::reset_after_fork() noexcept {
-    // The child sees the table in the state in which a signal handler of the changing thread would see it. By the fence
-    // in resize, `heap_slots_` no longer points to memory that the thread is about to free.
+    // The thread may have been interrupted anywhere, so the child sees the same state as a signal handler of that
+    // thread would. By the fence in resize, `heap_slots_` no longer points to memory that the thread is about to free.
     std::free(std::exchange(heap_slots_, nullptr));
     std::fill(std::begin(inline_slots_), std::end(inline_slots_), slot{});
     held_ = 0;

@@ -1,20 +1,22 @@
-// A hash table of the abstract locks that transactions hold ("holdings"). It grows and shrinks with their number.
+// A hash table of the abstract locks that transactions hold ("holdings"). The table grows and shrinks with their
+// number.
 //
 // The table uses open addressing with linear probing. A slot has the hash beside the pointer, so a search or a resize
 // does not read the holdings of other locks. With a million holdings, an operation misses the cache about once. A
 // removal moves up the entries behind it, so that it leaves no gap (Knuth, The Art of Computer Programming, vol. 3,
 // 6.4, algorithm R).
 //
-// The holdings of one lock form a list. Exclusive ones and claims come first, the latest of them at the front. The
-// first holding has its slot under the hash of the name. Every other one has its slot under a hash of the name and the
-// holder. So the slots of a lock with many sharers do not lie in one run. Finding out whether a lock is held, or
-// whether a given transaction holds it, takes the same time for any number of sharers. A lock with one holder takes one
-// slot.
+// The holdings of one lock form a list. Exclusive holdings and claims come first, the latest of them at the front. The
+// slot of the first holding depends on the hash of the name. The slot of every other holding depends on a hash of the
+// name and the holder. So the slots of a lock with many sharers are spread over the table. Finding out whether a lock
+// is held, or whether a given transaction holds it, takes the same time for any number of sharers. A lock with one
+// holder takes one slot.
 //
 // A table doubles when more than half of its slots are in use, and halves when fewer than an eighth are. The number of
 // operations between two resizes is proportional to the size, so each operation is amortised O(1). A table of at most
-// two holdings allocates no memory. A resize moves the holdings of one table only, a thousandth of all:
-// abstract_locks.cpp has about a thousand tables, each with its own lock. If memory runs out, a table first fills up.
+// two holdings allocates no memory. abstract_locks.cpp has about a thousand tables, each with its own lock. So a resize
+// moves only the holdings of one table, about a thousandth of all. If memory for a resize runs out, the table continues
+// until it is full.
 //
 // Not thread-safe. The holders own the memory of their holdings.
 #pragma once
@@ -32,12 +34,12 @@ struct lock_name {
     bool operator==(const lock_name&) const = default;
 };
 
-/// Returns the hash of a name. Its upper bits are the better ones, because they depend on all bits of both factors.
+/// Returns the hash of a name. Its upper bits are better distributed, because they depend on all bits of both factors.
 [[nodiscard]] inline std::uint64_t hash_of(const lock_name& n) noexcept {
     return (reinterpret_cast<std::uintptr_t>(n.object) ^ n.key * 0x9E3779B97F4A7C15U) * 0xD6E8FEB86659FD93U;
 }
 
-/// One lock that one transaction holds or claims. It is in a table and in the list of its holder.
+/// One lock that one transaction holds or claims. The holding is in a table, and in the list of its holder.
 struct abstract_holding {
     lock_name name;
     bool shared;
@@ -49,7 +51,7 @@ struct abstract_holding {
     abstract_holding* next = nullptr;      // the next holding of the same lock; for the table only
     abstract_holding* previous = nullptr;  // the previous one; for the first holding, the last one; for the table only
 
-    /// Returns true if it comes before the holdings that only share the lock.
+    /// Returns true if this holding comes before those that only share the lock.
     [[nodiscard]] bool precedes_sharers() const noexcept { return !shared || claimed_alone; }
 };
 
@@ -60,14 +62,15 @@ public:
 
     struct search_result {
         abstract_holding* holding;  // null if no holding was found
-        std::size_t probes;         // the number of slots that the search looked at
+        std::size_t probes;         // the number of slots that the search visited
     };
 
     constexpr holding_table() noexcept = default;
     holding_table(const holding_table&) = delete;
     holding_table& operator=(const holding_table&) = delete;
 
-    /// Finds the first holding of the lock. `next` leads from it to the others, exclusive ones and claims first.
+    /// Finds the first holding of the lock. Its `next` leads to the other holdings, with exclusive holdings and claims
+    /// first.
     [[nodiscard]] search_result first(const lock_name& name, std::uint64_t hash) const noexcept;
     /// Finds a holding of the lock that belongs to `who`.
     [[nodiscard]] search_result held_by(const descriptor& who, const lock_name& name,
@@ -87,7 +90,7 @@ public:
 private:
     struct slot {
         std::uint64_t hash = 0;
-        abstract_holding* holding = nullptr;  // null: the slot is empty; one slot always is
+        abstract_holding* holding = nullptr;  // null: the slot is empty; at least one slot always is
     };
     static constexpr unsigned min_bits = 2;
 
@@ -97,7 +100,7 @@ private:
         return hash << bits_of_table >> (64 - bits_);
     }
     [[nodiscard]] std::size_t next_slot(std::size_t at) const noexcept { return (at + 1) & (slots() - 1); }
-    /// Returns the slot of `h`. REQUIRES: it has one, under that hash.
+    /// Returns the slot of `h`. REQUIRES: `h` has a slot under that hash.
     [[nodiscard]] std::size_t slot_of(const abstract_holding& h, std::uint64_t hash) const noexcept;
     void insert_slot(const slot& s) noexcept;
     void erase(std::size_t hole) noexcept;

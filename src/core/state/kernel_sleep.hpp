@@ -7,10 +7,11 @@
 namespace tutti::core {
 
 struct kernel_sleep {
-    /// Returns a key to sleep on for the execution that `other` is in, or 0 if that execution has no key.
+    /// Returns a key on which a thread can sleep until the current execution of `other` ends. Returns 0 if that
+    /// execution has no key.
     word (*key_of)(const descriptor& other) noexcept;
     /// Sleeps until that execution is over, until `until`, or for a shorter time. Returns false if the thread cannot
-    /// sleep on `on`. REQUIRES: `on` is not 0.
+    /// sleep on the key `on`. REQUIRES: `on` is not 0.
     bool (*sleep)(descriptor& self, word on, base::deadline until) noexcept;
 };
 

@@ -1,10 +1,10 @@
 // The decision whether partial roll-backs pay.
 //
 // A partial roll-back saves the work before its block. Its cost is that the attempt keeps its locks while it waits and
-// tries again. The end of the attempt tells whether that paid. An attempt that commits has saved work; an attempt that
-// starts over after all has made other transactions wait in vain. If conflicts come late and at one place, nearly all
-// attempts commit. If conflicts come anywhere, and threads outnumber processors, most attempts do not commit, and
-// starting over at once is up to four times faster.
+// tries again. The end of the attempt shows whether the partial roll-back has paid. If the attempt commits, it has
+// saved work. If it starts over after all, it has delayed other transactions for nothing. If conflicts happen late and
+// at one place, nearly all attempts commit. If conflicts happen anywhere, and threads outnumber processors, most
+// attempts do not commit, and starting over at once is up to four times faster.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 
 namespace tutti::core {
 
-/// The experience of one context. Attempts without a partial roll-back do not change it.
+/// The statistics of one context. Attempts without a partial roll-back do not change them.
 class partial_rollback_predictor {
 public:
-    /// Returns true if a conflict should try a partial roll-back. While they do not pay, one conflict in `probe` still
-    /// tries one, because the load may change.
+    /// Returns true if a conflict should try a partial roll-back. While partial roll-backs do not pay, one conflict in
+    /// `probe` still tries one, because the load may change.
     [[nodiscard]] bool is_worthwhile() noexcept { return balance_ >= 0 || ++declined_ % probe == 0; }
 
     void note_commit() noexcept { balance_ = std::min(balance_ + 1, max_balance); }

@@ -12,15 +12,15 @@ class site_times;
 
 struct timing {
     bool active = false;
-    // The mode of the next attempt, if only the deadline made it this strict. A body that asks for a mode itself lowers
-    // the flag of that mode.
+    // Whether only the deadline has made the next attempt visible or irrevocable. If the body requests a mode itself,
+    // the flag of that mode is cleared.
     bool made_visible = false;
     bool made_irrevocable = false;
-    bool nests_openly = false;      // the block has had an open-nested one, so the deadline makes it visible at most
+    bool nests_openly = false;      // it has had an open-nested block, so the deadline makes it visible at most
     bool sampled = false;           // `expected` comes from the site's sample
-    bool may_be_strict = true;      // the site's strictness_trial allows it
+    bool may_be_strict = true;      // the site's strictness_trial allows strictness
     bool was_denied_mode = false;   // the execution was denied a mode that takes too long
-    bool needed_strict = false;     // by the schedule an attempt had to be strict, even if it was not allowed to be
+    bool needed_strict = false;     // the schedule has demanded a strict attempt, allowed or not
     bool rolled_back = false;       // the execution has lost an attempt to other transactions
     memory::status requested{};     // the mode that the block requests
     memory::status began_in{};      // the mode in which the attempt began
@@ -30,7 +30,8 @@ struct timing {
     base::deadline due;
     base::deadline planned;  // when the attempt was planned, before it waited for a slot
     base::deadline began;    // when the attempt began
-    /// When the attempt has to become stricter: waits then end, and barriers switch the mode. The maximum means never.
+    /// The time when the attempt has to become stricter. Waits end at this time, and barriers then switch the mode. The
+    /// maximum means never.
     base::deadline next_check = base::deadline::max();
     std::chrono::nanoseconds expected{0};  // L
     site_times* site = nullptr;

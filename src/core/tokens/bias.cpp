@@ -20,7 +20,7 @@ constexpr word revoked = 1;
 // BIA5
 constinit detail::shared<std::uint32_t> waiting_to_begin{0};
 
-// The sequence of the biased owner's latest attempt that was to run serially; stored before the state with that
+// The sequence of the biased owner's latest attempt that was to run serially. It is stored before the state with that
 // sequence.
 constinit detail::shared<word> serial_attempt{0};
 
@@ -29,7 +29,7 @@ descriptor& owner_of(word seen) noexcept {
 }
 word word_of(const descriptor& d) noexcept { return word{d.id + 1} << 32 | word{d.bias.count & 0x7fffffffU} << 1; }
 
-/// Returns how many transactions all others have begun, or nullopt if one of them runs.
+/// Returns how many transactions all other contexts have begun, or nullopt if one of these transactions is running.
 std::optional<word> begun_by_others(const descriptor& d) noexcept {
     word sum = 0;
     const std::uint32_t count = memory::status_record_count();
@@ -42,8 +42,8 @@ std::optional<word> begun_by_others(const descriptor& d) noexcept {
     return sum;
 }
 
-/// Returns true if a context sleeps in retry, where it is idle. Only changed orecs wake it, and code without barriers
-/// changes none.
+/// Returns true if a context sleeps in retry. Such a context is idle, but only a changed orec wakes it, and code
+/// without barriers changes no orec.
 bool has_retry_waiters() noexcept { return (commit_flags.load(std::memory_order_relaxed) & flag_retry_waiters) != 0; }
 
 bool become_biased_owner(descriptor& d) noexcept {
@@ -54,14 +54,15 @@ bool become_biased_owner(descriptor& d) noexcept {
     if (!biased_owner.compare_exchange(none, word_of(d), std::memory_order_seq_cst)) return false;
     base::heavy_fence();  // BIA2; partner: the fence between the state and the load of the word in transaction::begin
     const bool nobody_is_alone = serial_owner_in(serial_token.load(std::memory_order_seq_cst)) == nullptr;  // BIA6
-    // BIA5, in this order: a context that no longer waits has begun, and is found; or it looks at the word after this.
+    // BIA5: the loads must be in this order. If a context no longer waits, it has begun, and begun_by_others finds it.
+    // If it does not wait yet, it reads the word later than this.
     if ((nobody_is_alone && waiting_to_begin.load(std::memory_order_seq_cst) == 0 && begun_by_others(d) == before) ||
         injected(fault::bias_without_recheck)) {
         d.bias.word_as_owner = word_of(d);
         return true;
     }
     word mine = word_of(d);
-    // If the exchange fails, the revoker has cleared the word.
+    // If the exchange fails, a revoker has already cleared the word.
     biased_owner.compare_exchange(mine, 0, std::memory_order_seq_cst);
     return false;
 }
@@ -98,7 +99,7 @@ void revoke_bias(descriptor& d, word seen) noexcept {
     base::heavy_fence();  // BIA1; partner: light_fence in transaction::begin
     descriptor& other = owner_of(seen);
     const word state = other.state.load(std::memory_order_acquire);
-    // By the acquire above, serial_attempt is the sequence of this attempt if the attempt was to run serially.
+    // By the acquire above, serial_attempt equals the sequence of this attempt if the attempt was to run serially.
     bool is_ended = true;
     if (memory::is_running(state) && memory::sequence_of(state) == serial_attempt.load(std::memory_order_relaxed)) {
         wait_for(d, other, state);

@@ -1,5 +1,6 @@
-// Biased serial execution. While only one of all contexts begins transactions, that context is the biased owner. Its
-// blocks of the language need no barriers, because every other context that begins waits for the owner's transaction.
+// Biased serial execution. While only one context begins transactions, that context is the biased owner. Its blocks of
+// the language need no barriers, because any other context that begins a transaction first waits for the owner's
+// transaction.
 //
 //   the biased owner:  state = running; light fence; is the word still its own? Then it runs serially
 //   any other:         state = running; fence; is there a biased owner? Then becomes idle again; revokes the bias;
@@ -9,19 +10,21 @@
 //                      looks again
 //
 // Invariants
-//   BIA1  by base/fence.hpp the biased owner sees that it is revoked, or the revoker sees that the owner's transaction
-//       runs, and whether it was to run serially
-//   BIA2  likewise a context that becomes the owner sees the contexts that have begun, or they see its word
-//   BIA3  the word stays, revoked, until the last transaction that may run serially is over: a context that finds no
-//       word need not wait
-//   BIA4  a word is used again only after 2^31 tries of its descriptor, so a revoker that clears a word late does not
-//       clear the next one. A descriptor tries at most once in 4,096 blocks, so that takes a day at 100 million blocks
-//       a second
-//   BIA5  no context becomes the owner while another waits to begin. The waiting context raises `waiting_to_begin`
-//       before it looks at the word. The context that becomes the owner reads that counter after its heavy fence
-//   BIA6  no context becomes the owner while the serial token has an owner, which may not have begun yet. The token's
-//       owner takes the token before it looks at the word (both seq_cst); the new biased owner looks in the reverse
-//       order. A context that takes the token later finds the word
+//   BIA1  By base/fence.hpp, the biased owner sees that it is revoked, or the revoker sees that the owner's transaction
+//       runs. In the second case the revoker also sees whether the transaction was to run serially.
+//   BIA2  In the same way, a context that becomes the owner sees the contexts that have begun, or these contexts see
+//       its word.
+//   BIA3  A revoked word stays until the last transaction that may run serially is over. So a context that finds no
+//       word need not wait.
+//   BIA4  A word is used again only after 2^31 tries of its descriptor, so a revoker that clears a word late does not
+//       clear a later word. A descriptor tries at most once in 4,096 blocks, so 2^31 tries take a day at 100 million
+//       blocks a second.
+//   BIA5  No context becomes the owner while another context waits to begin. The waiting context increments
+//       `waiting_to_begin` before it reads the word. The context that becomes the owner reads that counter after its
+//       heavy fence.
+//   BIA6  No context becomes the biased owner while the serial token has an owner, even if the token's owner has not
+//       begun yet. The token's owner takes the token before it reads the word (both seq_cst). The new biased owner
+//       stores the word before it reads the token. A context that takes the token later finds the word.
 // While it runs serially, the biased owner waits for no other context, so no cycle of waits passes through it.
 #pragma once
 
@@ -42,15 +45,15 @@ inline constexpr std::uint32_t blocks_between_bias_tries = 4096;
 /// the begin of a first attempt without special demands.
 [[nodiscard]] bool begin_as_biased_owner(descriptor& d);
 
-/// Keeps all other contexts from being or becoming the biased owner, while it lives. For a context that takes a slot,
-/// which the biased owner might want, before its state says that it runs. REQUIRES: d is idle.
+/// While a bias_suspension exists, no other context is or becomes the biased owner. Used by a context that takes a slot
+/// before its state is running, because the biased owner might need that slot. REQUIRES: d is idle.
 class bias_suspension {
 public:
     explicit bias_suspension(descriptor& d) noexcept;
     bias_suspension(const bias_suspension&) = delete;
     bias_suspension& operator=(const bias_suspension&) = delete;
     ~bias_suspension();
-    /// Returns false if the execution of d was to end before the biased owner had ended
+    /// Returns false if the execution of d has to end although the biased owner's transaction has not ended
     /// (is_interrupted_before_attempt).
     [[nodiscard]] bool is_active() const noexcept { return active_; }
 
@@ -62,11 +65,11 @@ private:
 /// is idle, and may not run beside that owner.
 void revoke_bias(descriptor& d, word seen) noexcept;
 
-/// Resets the bias in the child of a fork, where only `self` is left; `self` may be null.
+/// Resets the bias in the child of a fork, where only the context of `self` is left. `self` may be null.
 void forget_bias_of_others(const descriptor* self) noexcept;
 
-/// Returns true if d need not wait for the biased owner `seen`: d is that owner, runs inside its transaction, or runs
-/// inside another transaction, beside which no biased owner runs serially. REQUIRES: `seen` is not 0.
+/// Returns true if d need not wait for the biased owner `seen`: d is that owner, runs inside the owner's transaction,
+/// or runs inside another transaction, beside which no biased owner runs serially. REQUIRES: `seen` is not 0.
 [[nodiscard]] bool may_run_beside(const descriptor& d, word seen) noexcept;
 
 }  // namespace tutti::core

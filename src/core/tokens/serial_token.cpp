@@ -9,12 +9,12 @@ namespace tutti::core {
 namespace {
 
 #if defined(TUTTI_INTERLEAVE)
-// Small, so that small programs reach these paths.
+// These constants are small, so that small test programs reach these paths.
 constexpr word transactions_between_takes = ~word{0};
 constexpr std::uint32_t fences_in_vain = 1;
 #else
-/// A context takes the token often if it takes it again within this number of its transactions. A heavy fence costs as
-/// much as some hundred full ones.
+/// A context counts as a frequent taker if it takes the token again within this number of its transactions. A heavy
+/// fence costs as much as some hundred full fences.
 constexpr word transactions_between_takes = 256;
 /// After this number of fenced begins of one context, during which no context took the token, begins stop fencing.
 constexpr std::uint32_t fences_in_vain = 4096;
@@ -34,7 +34,7 @@ take_result take(descriptor& d, bool seizes) noexcept {
     return (seen & begins_have_fenced) != 0 ? take_result::begins_fenced : take_result::begins_unfenced;
 }
 
-/// Returns the token's value after an owner that was alone.
+/// Returns the value that the token gets when an owner that was alone ends.
 word after_owner(word token) noexcept {
     if ((token & begins_have_fenced) == 0) return 0;  // without the count, because begins compare the token with 0
     return (token & ~serial_owner_mask) | world_is_stopped;
@@ -82,8 +82,8 @@ void end_serial(descriptor& d) noexcept {
     const word mine = serial_token.load(std::memory_order_relaxed);
     // The biased owner runs serially without the token.
     if (serial_owner_in(mine) != &d) return;
-    // This owner, or the one before it in a world that has been stopped since, has waited for every context that
-    // registered before; and none has registered since.
+    // All sleepers are known. This owner has waited for every context that registered before, or an earlier owner has
+    // done so and the world has stayed stopped since then. No context has registered since.
     wake_all_waiters();
     serial_token.store(after_owner(mine), std::memory_order_release);
 }

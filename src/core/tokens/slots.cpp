@@ -10,7 +10,7 @@
 namespace tutti::core {
 namespace {
 
-/// A waiter that has looked in vain this many times is handed a slot.
+/// A waiter that has found no free slot this many times is handed the next one.
 constexpr unsigned tries_before_hand_over = 4;
 
 /// A waiter for a slot, on the waiter's own stack.
@@ -18,7 +18,7 @@ struct slot_waiter {
     descriptor& context;
     slot_waiter* next = nullptr;
     unsigned tries = 0;
-    unsigned slot = slot_count;               // the slot that it was handed; written under the lock
+    unsigned slot = slot_count;               // the slot that the waiter was handed; written under the lock
     detail::shared<std::uint32_t> called{0};  // the word on which it sleeps
 };
 
@@ -29,7 +29,7 @@ struct alignas(128) waiting_list {
     base::lock lock{};
     slot_waiter* first = nullptr;
     slot_waiter* last = nullptr;
-    slot_waiter* looking = nullptr;  // the waiter that was called and has not looked yet
+    slot_waiter* looking = nullptr;  // the waiter that was woken and has not tried to take a slot yet
 };
 
 struct alignas(128) slot_table {
@@ -47,7 +47,7 @@ waiting_list& list_of_slot(unsigned slot) noexcept {
     return slot < for_irrevocable.end ? for_irrevocable : for_visible;
 }
 
-/// Returns true if the next slot is handed to c, provided that c is the first of the list.
+/// Returns true if the next released slot must be handed to c, which is the first of the list.
 bool is_due(const slot_waiter& c) noexcept { return c.tries >= tries_before_hand_over; }
 
 /// Stores whether the list wants a released slot (SLT1). seq_cst: partner of the load of `wanted` in release_slot.
@@ -88,7 +88,8 @@ void call(slot_waiter& c) noexcept {
     base::futex_wake_all(c.called.raw());
 }
 
-/// Calls the first waiter to look, unless a waiter is about to look. REQUIRES: the caller holds the lock.
+/// Wakes the first waiter, so that it tries to take a slot. Does nothing if a woken waiter has not tried yet. REQUIRES:
+/// the caller holds the lock.
 void call_next_waiter(waiting_list& r) noexcept {
     if (r.first != nullptr && r.looking == nullptr && !injected(fault::release_slot_without_wake_up)) {
         r.looking = r.first;
@@ -104,7 +105,8 @@ bool is_any_free(const waiting_list& r) noexcept {
     return false;
 }
 
-/// Returns true if c has a slot, and has left the list. REQUIRES: the caller holds the lock.
+/// Tries to give c a slot. Returns true if c has a slot now, and has left the list. REQUIRES: the caller holds the
+/// lock.
 bool find(waiting_list& r, slot_waiter& c, status mode) noexcept {
     c.called.store(0, std::memory_order_relaxed);
     if (c.slot != slot_count) {
@@ -120,7 +122,7 @@ bool find(waiting_list& r, slot_waiter& c, status mode) noexcept {
     return true;
 }
 
-/// Runs f under the list's lock, in a critical region: no context is switched away while it holds that lock.
+/// Runs f under the list's lock, in a critical region, so that no context is switched away while it holds that lock.
 template <class F>
 auto with_list_locked(descriptor& d, waiting_list& r, F&& f) {
     return in_critical_region(d, [&] {
@@ -133,7 +135,7 @@ bool must_stop_waiting(const descriptor& d, std::optional<base::deadline> until)
     return (until && base::now() >= *until) || is_interrupted_before_attempt(d);
 }
 
-/// Spins for about as long as a sleep takes, because most slots are held for less.
+/// Spins for about as long as a sleep takes, because most slots are released sooner.
 bool spin_for_slot(descriptor& d, status mode) noexcept {
     const waiting_list& r = list_for_mode(mode);
     for (const std::uint64_t start = base::ticks(); base::ticks() - start < base::spin_ticks;) {
@@ -169,7 +171,7 @@ bool take_slot(descriptor& d, status mode) noexcept {
     const waiting_list& r = list_for_mode(mode);
     for (unsigned slot = r.begin; slot < r.end; ++slot) {
         std::uint32_t nobody = 0;
-        // seq_cst: partners are release_slot (SLT2), and a commit that reads the occupants instead of marks.
+        // seq_cst: partners are release_slot (SLT2), and a commit that reads the occupants instead of the marks.
         if (slots.occupants[slot].load(std::memory_order_seq_cst) == 0 &&
             slots.occupants[slot].compare_exchange(nobody, d.id + 1, std::memory_order_seq_cst)) {
             d.slot = word{1} << slot;
@@ -181,7 +183,7 @@ bool take_slot(descriptor& d, status mode) noexcept {
 
 bool wait_for_slot(descriptor& d, status mode, std::optional<base::deadline> until) noexcept {
     if (d.hooks == nullptr) return take_slot(d, mode) || spin_for_slot(d, mode) || wait_in_list(d, mode, until);
-    // The context is preemptable, so the occupant may be a context of the same worker.
+    // A preemptable context does not use the list, because the occupant may be a context of the same worker.
     while (!take_slot(d, mode)) {
         if (must_stop_waiting(d, until)) return false;
         if (descriptor* const other = occupant(list_for_mode(mode).begin)) {
@@ -234,7 +236,7 @@ void forget_other_occupants(const descriptor* self) noexcept {
         const descriptor* const d = occupant(slot);
         if (d != nullptr && !shares_context(*d, self)) slots.occupants[slot].store(0, std::memory_order_relaxed);
     }
-    // Also if the caller has a slot that these waiters want.
+    // The lists are emptied even if the caller has a slot that these waiters wanted.
     for (waiting_list* r : {&for_irrevocable, &for_visible}) {
         r->lock.reset_in_fork_child();
         r->first = r->last = r->looking = nullptr;

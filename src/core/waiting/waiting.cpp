@@ -33,7 +33,7 @@ void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& d
     }
     for (;;) {
         const std::uint32_t seen = other.sleepers.fetch_or(1, std::memory_order_relaxed) | 1;
-        // Partner: light_fence in wake_sleepers. The owner sees the bit, or self sees what the owner has done.
+        // Partner: light_fence in wake_sleepers. Either the owner sees the bit, or self sees what the owner has done.
         base::heavy_fence();
         if (done() || (late && base::now() >= *late)) return;
         base::futex_wait(other.sleepers.raw(), seen, base::recheck_deadline(late));
@@ -52,27 +52,28 @@ void wait_until(descriptor& self, descriptor& other, word seen, std::optional<ba
     self.shows_wait_for.store(nullptr, std::memory_order_relaxed);
 }
 
-/// Returns true if the execution whose attempt `other` was in when its state read `seen` has committed or been
-/// abandoned. May return true too early if on_abort handlers run transactions of their own between two attempts;
-/// otherwise exact.
+/// Returns true if an execution of `other` has committed or been abandoned: the one with the attempt whose state was
+/// `seen`. The result is exact with one exception: if on_abort handlers run transactions of their own between two
+/// attempts, it may be true too early.
 bool has_execution_ended(const descriptor& other, word seen) noexcept {
     const word attempt = memory::sequence_of(seen);
     const word state = other.state.load(std::memory_order_acquire);
     const word now = memory::sequence_of(state);
     if (now == attempt && memory::is_running(state)) return false;
-    // The owner stores both words before the end of the attempt that they name: first_defeat, then last_defeat with
-    // release. So the two loads cannot return the first of this execution and the last of the next one.
+    // The owner stores both words before the end of the attempt that they name: first `first_defeat`, then
+    // `last_defeat` with release. So the two loads cannot return `first_defeat` of this execution together with
+    // `last_defeat` of the next execution.
     const word last = other.last_defeat.load(std::memory_order_acquire);
     const word first = other.first_defeat.load(std::memory_order_relaxed);
     if (attempt < first) return true;
     return now > last && !(now == last + 1 && memory::is_running(state));
 }
 
-/// States for which descriptor `self` waits, while it lives. The transactions around self's wait with it: they share
+/// A scope that publishes for which descriptor `self` waits. The transactions around self wait, too, because they share
 /// its stack, so none of them ends before the wait does.
 class waiting {
 public:
-    // seq_cst: of the waiters that are about to close a cycle, the last one to store `waits_for` sees all other links.
+    // seq_cst: if several waiters close a cycle together, the last one to store `waits_for` sees all other links.
     waiting(descriptor& self, descriptor& other, word seen) noexcept : self_{self}, other_{other} {
         for (descriptor* each = &self; each != nullptr; each = each->outer) {
             each->waits_for_state.store(seen, std::memory_order_relaxed);
@@ -87,21 +88,22 @@ public:
         }
     }
 
-    /// Returns true if `other`, or one that it waits for in turn, waits for self. Links seen one after the other need
-    /// not have existed together; links found twice existed at all times between the two looks. In a true cycle nothing
-    /// changes any more, so its last member finds it.
+    /// Returns true if `other` waits for self, directly or through other waiters. The links are read twice, because
+    /// links that were read one after the other need not have existed at the same time. Links that both passes find
+    /// existed at the same time between the passes. In a true cycle nothing changes any more, so its last member finds
+    /// it.
     [[nodiscard]] bool in_a_cycle() const noexcept {
         const word once = cycle_fingerprint();
         return once != 0 && cycle_fingerprint() == once;
     }
 
 private:
-    /// Returns a fingerprint of the links from `other` to self, or 0 if the links do not lead to self. A waiter whose
-    /// awaited execution has ended is about to notice that, so its link does not count.
+    /// Returns a fingerprint of the links from `other` to self, or 0 if the links do not lead to self. The link of a
+    /// waiter whose awaited execution has ended does not count, because the waiter is about to continue.
     [[nodiscard]] word cycle_fingerprint() const noexcept {
         const descriptor* o = &other_;
         word print = 1;
-        // The path may enter another cycle, until the last member of that cycle finds it. So the loop makes at most as
+        // The path may lead into another cycle that its last member has not found yet. So the loop makes at most as
         // many hops as there are contexts.
         for (std::uint32_t hops = memory::status_record_count(); hops != 0; --hops) {
             const descriptor* const next = o->waits_for.load(std::memory_order_seq_cst);
@@ -124,8 +126,8 @@ private:
 /// that is undone still holds its abstract locks and owned resources.
 bool may_own_outside(const descriptor& self) noexcept { return runs_undo_action(self) || ancestor_runs(self); }
 
-/// Waits for one attempt, the part of wait_for_commit that such a context may wait for. An attempt always ends: it
-/// waits for an abstract lock only for a while, and owns nothing afterwards.
+/// Waits for one attempt instead of the whole execution, for a self that may_own_outside. An attempt always ends,
+/// because its wait for an abstract lock is bounded, and it owns nothing afterwards.
 void wait_for_attempt(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until) noexcept {
     std::optional<base::deadline> late = wait_limit(self);
     if (until && (!late || *until < *late)) late = until;
@@ -155,7 +157,7 @@ void wait_for(descriptor& self, descriptor& other, word seen, std::optional<base
 
 void wait_for_current_reads(descriptor& self, descriptor& other, word seen, std::uint32_t asked_before) noexcept {
     if (is_over(other, seen)) return;
-    // seq_cst: the load comes after self's publication, and so does a request that another context has made meanwhile.
+    // seq_cst: the load comes after self's publication, and includes a request that another context has made meanwhile.
     std::uint32_t asked = other.replies_requested.load(std::memory_order_seq_cst);
     if (asked == asked_before) {
         asked = other.replies_requested.fetch_add(1, std::memory_order_seq_cst) + 1;
@@ -207,8 +209,8 @@ void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinni
 }
 
 void wait_for_commit(descriptor& self, descriptor& other, word seen, const kernel_sleep& how) noexcept {
-    // A preemption layer switches contexts. A thread that waits for a context of such a layer sleeps on the word that
-    // the layer wakes.
+    // A context of a preemption layer switches instead of sleeping in the kernel. A thread that waits for such a
+    // context sleeps on the word that the layer wakes.
     if (self.hooks != nullptr || may_own_outside(self)) return wait_for_commit(self, other, seen, false);
     {
         const waiting w{self, other, seen};
@@ -218,7 +220,8 @@ void wait_for_commit(descriptor& self, descriptor& other, word seen, const kerne
         if (spin_until(done)) return;
         const std::optional<base::deadline> late = wait_limit(self);
         self.shows_wait_for.store(&other, std::memory_order_relaxed);
-        // The key is read first: if it belongs to a later execution, the awaited execution is over already.
+        // The key is read before `done` is called. If the key belongs to a later execution, the awaited execution is
+        // over, and `done` finds this.
         bool asleep = true;
         while (asleep) {
             const word on = how.key_of(other);

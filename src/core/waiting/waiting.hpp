@@ -8,65 +8,66 @@
 
 namespace tutti::core {
 
-/// Waits until the transaction of `other` whose state read `seen` has ended, or until `until`. Also returns when self
-/// is to end before its next attempt (`is_interrupted_before_attempt` in core/state/attempt.hpp). Spins for
-/// base::spin_ticks, then sleeps; a preemptable context switches instead. REQUIRES: self owns nothing that `other`
+/// Waits until the transaction of `other` whose state was `seen` has ended, or until `until`. Also returns when self
+/// has to end before its next attempt (`is_interrupted_before_attempt` in core/state/attempt.hpp). Spins for
+/// base::spin_ticks and then sleeps. A preemptable context switches instead. REQUIRES: self owns nothing that `other`
 /// could be waiting for, or `other` never waits (it is doomed or preparing).
 void wait_for(descriptor& self, descriptor& other, word seen,
               std::optional<base::deadline> until = std::nullopt) noexcept;
 
-/// Waits as wait_for does, and asks `other` to show that its reads are current. Returns also when `other` has shown
-/// that. `asked_before` is the value of `other.replies_requested` when self had published.
+/// Waits as wait_for does, and asks `other` to show that its reads are current. Also returns when `other` has shown
+/// this. `asked_before` is the value that `other.replies_requested` had when self had published.
 void wait_for_current_reads(descriptor& self, descriptor& other, word seen, std::uint32_t asked_before) noexcept;
 
-/// Waits as wait_for does, and returns also when `other` lets self pass. For a self that conflicts with the whole
+/// Waits as wait_for does, but also returns when `other` lets self pass. Used if self conflicts with the whole
 /// transaction of `other`.
 void wait_for_end_or_yield(descriptor& self, descriptor& other, word seen,
                            std::optional<base::deadline> until = std::nullopt) noexcept;
 
-/// Waits as wait_for does, and returns also when `r` no longer reads `value`. A transaction that changes `r` before its
-/// end calls wake_sleepers.
+/// Waits as wait_for does, but also returns when the value of `r` is no longer `value`. A transaction that changes `r`
+/// before its end calls wake_sleepers.
 void wait_for(descriptor& self, descriptor& other, word seen, const orec& r, word value,
               std::optional<base::deadline> until = std::nullopt) noexcept;
 
-/// Waits until `what` no longer reads `value`, even if `other` runs no transaction. The context of `other` calls
-/// wake_sleepers after it has changed `what`.
+/// Waits until the value of `what` is no longer `value`, even if `other` runs no transaction. The context of `other`
+/// calls wake_sleepers after it has changed `what`.
 void wait_for_word(descriptor& self, descriptor& other, const detail::shared<word>& what, word value) noexcept;
 
-/// Waits until `other` has quiesced for `published`, which it announces. REQUIRES: self runs no transaction.
+/// Waits until `other` has finished its quiescence for the announced version `published`. REQUIRES: self runs no
+/// transaction.
 void wait_for_quiescence(descriptor& self, descriptor& other, word published) noexcept;
 
 /// Waits until `other` neither announces a publication nor waits for quiescence, or until `until`. REQUIRES: self runs
 /// no transaction.
 void wait_for_quiescence_end(descriptor& self, descriptor& other, base::deadline until) noexcept;
 
-/// Returns true if `other` announces a publication, or waits for quiescence. Acquire: what `other` did before it
-/// stopped is visible.
+/// Returns true if `other` announces a publication, or waits for quiescence. Acquire: if the result is false,
+/// everything that `other` did before is visible.
 [[nodiscard]] inline bool has_quiescence_in_progress(const descriptor& other) noexcept {
     return other.privatizing_version.load(std::memory_order_acquire) != 0 ||
            other.pending_quiescence_waits.load(std::memory_order_acquire) != 0;
 }
 
-/// Waits as wait_for does, in the middle of a transaction. Returns also when self is asked to abort, or has to become
-/// stricter to meet its deadline. `r` is null if self conflicts with the whole transaction: then the wait also ends
-/// when `other` lets self pass.
+/// Waits as wait_for does, in the middle of a transaction. Also returns when self is asked to abort, or has to become
+/// stricter to meet its deadline. If `r` is null, self conflicts with the whole transaction of `other`, and the wait
+/// also ends when `other` lets self pass.
 void wait_holding_locks(descriptor& self, descriptor& other, word seen, const orec* r, word value) noexcept;
 
-/// Waits until the execution whose attempt's state read `seen` has committed or ended otherwise, however often it
-/// starts over. Returns earlier when that execution waits for self in the same way, directly or through others. Also
-/// returns when self has to become stricter or to end, or at `until`. A preemptable context switches meanwhile; any
-/// other spins all the time if `spinning`, and else sleeps. A self that may hold an abstract lock or an owned resource
-/// (an undo action, an on_abort handler) waits for that attempt only. The reason: the execution may need the lock to
-/// commit. REQUIRES: self owns no orec.
+/// Waits until an execution of `other` has committed or ended otherwise, however often it starts over: the one with the
+/// attempt whose state was `seen`. Returns earlier when that execution waits for self in the same way, directly or
+/// through others. Also returns when self has to become stricter or to end, or at `until`. A preemptable context
+/// switches meanwhile. Any other context spins all the time if `spinning` is true, and sleeps otherwise. In an undo
+/// action or an on_abort handler, self may hold an abstract lock or an owned resource. The function then waits only for
+/// that attempt, because the execution may need the lock to commit. REQUIRES: self owns no orec.
 void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning,
                      std::optional<base::deadline> until = std::nullopt) noexcept;
 
-/// Waits as wait_for_commit does, asleep by `how` where that is possible.
+/// Waits as the function above does, but sleeps by `how` if possible.
 void wait_for_commit(descriptor& self, descriptor& other, word seen, const kernel_sleep& how) noexcept;
 
-/// Returns true once that transaction has ended or `r` no longer reads `value`. Returns false when that takes longer
-/// than about a millisecond, or when `other` waits for self in the same way. For a self that owns something. The time
-/// limit rules out deadlock; the search for a cycle only saves that time in the most frequent case.
+/// For a self that owns something. Returns true when the transaction of `other` has ended, or when the value of `r` is
+/// no longer `value`. Returns false if this takes longer than about a millisecond, or if `other` waits for self in the
+/// same way. The time limit rules out deadlock. The search for a cycle only saves that time in the most frequent case.
 [[nodiscard]] bool wait_bounded(descriptor& self, descriptor& other, word seen, const orec& r, word value) noexcept;
 
 }  // namespace tutti::core

@@ -15,22 +15,23 @@ namespace {
 #if defined(TUTTI_INTERLEAVE)
 constexpr unsigned woken_by_commit = 1;  // so that small programs have a waiter to pass the wake-up on to
 #else
-/// Two, so that one thread that gets no processor does not delay all others.
+/// The number of waiters that a commit wakes. With two, a single thread that gets no processor does not delay all
+/// others.
 constexpr unsigned woken_by_commit = 2;
 #endif
-/// How many waiters a woken waiter wakes while the orec has not changed again.
+/// The number of waiters that a woken waiter wakes, as long as the orec has not changed again.
 constexpr unsigned woken_by_woken = 2;
 
-/// The latest number that was drawn in the order of first waits. The first execution to wait checks first, even if it
-/// has to wait again.
+/// The latest number that was drawn. Executions draw their numbers in the order of their first waits. So the execution
+/// that waited first also checks first, even if it has to wait again.
 constinit detail::shared<std::uint64_t> last_order{0};  // 5,845 years at 100 million a second
 
 // WKP6
 constinit base::lock waiter_count_lock;
 constinit detail::shared<std::uint32_t> waiter_count{0};
 
-/// Adds `change` to the count of waiters, unless this waiter is the first to come or the last to leave. Returns true if
-/// it did.
+/// Adds `change` to the count of waiters and returns true. Does nothing and returns false if this waiter is the first
+/// to arrive or the last to leave.
 bool count_among_others(std::uint32_t change, std::uint32_t at_least) noexcept {
     std::uint32_t seen = waiter_count.load(std::memory_order_relaxed);
     while (seen >= at_least) {
@@ -53,7 +54,7 @@ void count_out() noexcept {
     constexpr std::uint32_t minus_one = ~std::uint32_t{0};
     if (count_among_others(minus_one, 2)) return;
     const base::lock_guard guard{waiter_count_lock};
-    // While the count is zero, a waiter counts itself in only under the lock.
+    // If the count is zero, a waiter increments it only under the lock.
     if (waiter_count.fetch_add(minus_one, std::memory_order_acq_rel) == 1) {
         commit_flags.fetch_and(~flag_retry_waiters, std::memory_order_relaxed);
     }
@@ -61,7 +62,7 @@ void count_out() noexcept {
 
 }  // namespace
 
-/// The waiters whose orecs map to this bucket, in the order in which they check, and how far their wake-ups have come.
+/// The waiters whose orecs map to this bucket, in the order in which they check, and the progress of their wake-ups.
 struct waiter::bucket {
     struct change {
         const orec* target = nullptr;
@@ -71,7 +72,7 @@ struct waiter::bucket {
     base::lock lock;
     watched_orec* first = nullptr;
     watched_orec* last = nullptr;
-    // Every waiter before this one has been woken for the newest change, or does not wait for it.
+    // Every waiter before this one was woken for the newest change, or waits for another orec.
     watched_orec* not_woken = nullptr;
     watched_orec* last_entered = nullptr;  // the watch that was entered last
     change newest;
@@ -85,8 +86,8 @@ struct waiter::bucket {
     void wake_next(const change& c, unsigned at_most, sleepers& woken) noexcept;
 };
 
-/// Words to wake after the bucket's lock is released. A sleeper may be gone by then. Only the address counts, and
-/// another thread that sleeps there wakes early.
+/// The words to wake after the bucket's lock is released. A sleeper may be gone by then. This is harmless, because only
+/// the address of the word is used: another thread that sleeps at that address wakes early.
 class waiter::sleepers {
 public:
     sleepers() noexcept = default;
@@ -112,8 +113,8 @@ waiter::bucket& waiter::bucket_of(const orec* r) noexcept {
 void waiter::bucket::join(watched_orec& w, std::uint64_t order) noexcept {
     w.since = newest.number;
     w.order = order;
-    // The list is ordered by `order`. A waiter that has looked and waits again usually belongs behind the one that did
-    // so before it.
+    // The list is ordered by `order`. A waiter that has checked and waits again usually belongs behind the waiter that
+    // was entered last.
     watched_orec* previous = last == nullptr || order > last->order ? last : last_entered;
     while (previous != nullptr && previous->order > order) previous = previous->previous;
     watched_orec* after = previous != nullptr ? previous->next : first;
@@ -142,15 +143,15 @@ void waiter::bucket::wake_next(const change& c, unsigned at_most, sleepers& woke
         next = w->next;
         if (w->target != c.target || w->since >= c.number) continue;
         if (at_most == 0) return;
-        // The watch is removed, because one wake-up is enough; under the lock a waiter that is found here cannot go
-        // away.
+        // The watch is removed, because one wake-up is enough. The waiter still exists, because it cannot leave the
+        // bucket while the lock is held.
         leave(*w);
         if (w->owner->wake_soon(woken)) {
             w->must_pass_on = c.number;
             --at_most;
         }
     }
-    // All have been woken, here or by waiters that had to pass the wake-up on.
+    // All waiters have been woken, here or by waiters that had to pass the wake-up on.
     if (full_pass.number == c.number && at_most != 0) full_pass = {};
 }
 
@@ -205,7 +206,7 @@ waiter::~waiter() {
 }
 
 void waiter::sleep(std::optional<base::deadline> until, cancellable c) {
-    // Partner: wake_soon, which finds this store, or has stored `woken_` before it.
+    // Partner: wake_soon. Either it finds this store, or it has stored `woken_` before.
     sleeps_.store(1, std::memory_order_seq_cst);
     while (woken_.load(std::memory_order_seq_cst) == 0 && own_generation_ == generation) {
         if (until && base::now() >= *until) return;
@@ -242,7 +243,7 @@ void wake_waiters(descriptor& d) noexcept {
 }
 
 void wake_all_waiters() noexcept {
-    // No fence before this load: the caller has heard of every context that raised the bit.
+    // This load needs no fence, because the caller has synchronized with every context that has set the bit.
     if ((commit_flags.load(std::memory_order_relaxed) & flag_retry_waiters) == 0) return;
     for (waiter::bucket& b : waiter::buckets) {
         const base::lock_guard guard{b.lock};

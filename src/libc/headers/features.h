@@ -1,5 +1,5 @@
-/* Every header of the C library begins with this one. The checked forms of its functions have no transactional
-   clones. So this header disables them, even if the command line asks for them. */
+/* Every header of the C library includes this header first. The checked forms of the library's functions have no
+   transactional clones. So this header disables the checked forms, even if the command line requests them. */
 #undef _FORTIFY_SOURCE
 #include_next <features.h>
 

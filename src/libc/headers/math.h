@@ -1,6 +1,6 @@
-/* In C++, libstdc++ overloads the functions after the C library's own header. So this file first asks libstdc++ for
-   the C library's header alone. Before that it does the same for <stdlib.h>, because libstdc++'s <cmath> overloads
-   abs. */
+/* In C++, libstdc++ includes the C library's header and then overloads its functions. So this file first makes
+   libstdc++ include the C library's header alone. Before that, the file does the same for <stdlib.h>, because
+   libstdc++'s <cmath> overloads abs. */
 #if defined(__cplusplus) && !defined(_GLIBCXX_INCLUDE_NEXT_C_HEADERS)
 #include "stdlib.h"
 #define _GLIBCXX_INCLUDE_NEXT_C_HEADERS

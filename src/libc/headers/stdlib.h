@@ -14,7 +14,7 @@
 #if defined(_STDLIB_H) && !defined(TUTTI_STDLIB_H)
 #define TUTTI_STDLIB_H
 TUTTI_WRAP_BEGIN
-/* GCC knows these functions itself, but not the malloc that it makes of a realloc. */
+/* GCC itself knows these functions as builtins, except for the malloc into which it converts a realloc. */
 TUTTI_BUILTIN(6, malloc)
 TUTTI_BUILTIN(6, calloc)
 TUTTI_BUILTIN(4, free)

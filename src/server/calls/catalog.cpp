@@ -93,12 +93,13 @@ int catalog::max_default_priority() const noexcept {
 }
 
 void catalog::load(const std::string& path) {
-    // Without a slash, the dynamic linker would search its own folders instead of the current one.
+    // Adds a slash to the path, because without a slash the dynamic linker would search its own folders instead of the
+    // current one.
     const std::string where = path.find('/') == std::string::npos ? "./" + path : path;
-    // Checked before loading, because loading runs the initializers of static variables, which already call the
-    // library.
+    // The object is checked before it is loaded, because loading runs the initializers of static variables, which
+    // already call the library.
     if (const std::optional<std::string> why = find_incompatibility(where)) throw registration_error{path + *why};
-    // The object stays loaded, because procedures, and exceptions in flight, refer to its code.
+    // The object is never unloaded, because procedures, and exceptions in flight, refer to its code.
     void* const handle = ::dlopen(where.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) throw registration_error{path + " cannot be loaded: " + ::dlerror()};
     auto* const register_all = reinterpret_cast<void (*)(registry*)>(::dlsym(handle, entry_symbol));

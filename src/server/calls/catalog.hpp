@@ -1,6 +1,6 @@
 // The registered procedures, by name.
 //
-// Thread safety: one thread fills it before the server starts; then any thread reads it.
+// Thread safety: one thread fills the catalog before the server starts; after that, any thread may read it.
 #pragma once
 
 #include <deque>
@@ -13,7 +13,7 @@
 
 namespace tutti::server {
 
-/// A procedure and its number. Numbers begin at 0, in the order of registration.
+/// A procedure and its number. Procedures are numbered from 0, in the order of registration.
 struct procedure_entry {
     std::size_t number;
     procedure definition;
@@ -35,34 +35,35 @@ public:
     void at_snapshot(std::string name, std::function<void(snapshot_writer&)> dump,
                      std::function<void(snapshot_reader&)> load) override;
     [[nodiscard]] cluster::node& cluster() const override;
-    /// Sets the access to the cluster's objects. Null: no cluster. REQUIRES: no procedure is registered yet.
+    /// Sets the access to the cluster's objects; null means that there is no cluster. REQUIRES: no procedure is
+    /// registered yet.
     void set_cluster(cluster_access* objects) noexcept { cluster_ = objects; }
     [[nodiscard]] const std::vector<snapshot_hooks>& all_snapshot_hooks() const noexcept { return snapshot_hooks_; }
 
     /// Loads a shared object permanently and lets it register its procedures. @throws registration_error  if the object
     /// is missing or broken, is not a Tutti object, or its registration fails
     void load(const std::string& path);
-    /// Returns an address in each loaded shared object.
+    /// Returns one address inside each loaded shared object.
     [[nodiscard]] const std::vector<const void*>& shared_objects() const noexcept { return shared_objects_; }
 
     /// Returns the highest default priority of all procedures.
     [[nodiscard]] int max_default_priority() const noexcept;
 
     void set(std::string name, std::string value) { settings_.insert_or_assign(std::move(name), std::move(value)); }
-    /// Ends the registration, and adds the entry for several calls that run as one transaction (EXEC). REQUIRES:
-    /// called once.
+    /// Ends the registration, and adds the entry of EXEC, which runs several calls as one transaction. REQUIRES: called
+    /// once.
     void close();
-    /// Returns that entry; null before close().
+    /// Returns the entry of EXEC, or null before close().
     [[nodiscard]] const procedure_entry* exec_entry() const noexcept { return exec_entry_; }
-    /// Returns the procedure with this name, or null. Does not find exec_entry().
+    /// Returns the procedure with this name, or null. Does not return the entry of EXEC.
     [[nodiscard]] const procedure_entry* find(std::string_view name) const noexcept;
     [[nodiscard]] const std::deque<procedure_entry>& all() const noexcept { return entries_; }
     [[nodiscard]] const std::vector<std::function<void()>>& end_callbacks() const noexcept { return end_callbacks_; }
-    /// Returns the settings that no procedure has asked for. They are probably misspelt.
+    /// Returns the settings that no procedure has read. Their names are probably misspelt.
     [[nodiscard]] std::vector<std::string> unused_settings() const;
 
 private:
-    std::deque<procedure_entry> entries_;  // a deque, because entries must keep their addresses
+    std::deque<procedure_entry> entries_;  // a deque, because the addresses of entries must not change
     std::map<std::string, const procedure_entry*, std::less<>> by_name_;
     std::map<std::string, std::string, std::less<>> settings_;
     mutable std::set<std::string, std::less<>> used_settings_;

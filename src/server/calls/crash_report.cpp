@@ -20,7 +20,7 @@ namespace {
 std::atomic<const executor*> watched{nullptr};
 std::atomic<bool> is_reported{false};
 
-/// A line of text, made without allocation or locks, because a signal handler makes it.
+/// A line of text. Building the line needs neither allocation nor locks, because a signal handler builds it.
 class log_line {
 public:
     log_line& operator<<(std::string_view text) noexcept {
@@ -47,8 +47,8 @@ void describe(log_line& to, const timed_call& c) noexcept {
        << c.arguments.size() << " arguments of " << bytes << " bytes";
 }
 
-/// Reports where a call runs. The caller may be a thread that serves all clients, so the function does not write
-/// itself, but calls settings::log_callback.
+/// Reports where a call runs. The caller may be a thread that serves all clients. So this function does not itself
+/// write the line, but calls settings::log_callback.
 void report_location(log_line& begun, const timed_call& c, const settings& how) noexcept {
     describe(begun, c);
     begun << "; to see where: gdb -p " << static_cast<std::size_t>(::getpid())
@@ -60,8 +60,8 @@ void report_location(log_line& begun, const timed_call& c, const settings& how) 
     }
 }
 
-/// Writes the stack of the calling thread. Uses a file in memory first, because the C library would block if the reader
-/// of the standard error is slow.
+/// Writes the stack of the calling thread. Writes it to a file in memory first, because the C library would block if
+/// the reader of the standard error is slow.
 void write_frames() noexcept {
     std::array<void*, 64> frames{};
     const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
@@ -81,28 +81,28 @@ std::size_t milliseconds_of(std::chrono::nanoseconds time) noexcept {
 }
 
 void report(int signal) noexcept {
-    // If another thread crashes meanwhile, the process ends all the same.
+    // If another thread crashes at the same time, only one of them reports, but the process ends nevertheless.
     if (!is_reported.exchange(true)) {
         const executor* const of = watched.load(std::memory_order_acquire);
         const job* const j = of == nullptr ? nullptr : of->current();
         log_line first;
         first << "tutti: signal " << static_cast<std::size_t>(signal) << " (" << ::sigdescr_np(signal) << ")";
         if (j == nullptr) first << " outside of procedures";
-        else describe(first, static_cast<const timed_call&>(*j));  // a service submits only timed calls
+        else describe(first, static_cast<const timed_call&>(*j));  // servers submit only timed calls
         first << "; it came from:\n";
         if (base::write_with_timeout(STDERR_FILENO, first.text())) write_frames();
     }
     struct sigaction usual{};
     usual.sa_handler = SIG_DFL;
     ::sigaction(signal, &usual, nullptr);
-    ::raise(signal);  // takes effect when this handler returns
+    ::raise(signal);  // the signal takes effect when this handler returns
 }
 
 }  // namespace
 
 void catch_crashes() noexcept {
     void* nothing = nullptr;
-    ::backtrace(&nothing, 1);  // loads the library that it needs, which a handler must not do
+    ::backtrace(&nothing, 1);  // loads the library that backtrace needs, because a handler must not load it
     struct sigaction how{};
     how.sa_handler = report;
     how.sa_flags = SA_ONSTACK;

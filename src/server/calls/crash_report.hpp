@@ -1,4 +1,4 @@
-// Reports that a procedure ends the process by a signal that no handler catches, or that a procedure cannot be ended.
+// Reports two events: a procedure ends the process by a signal that no handler catches, or a procedure cannot be ended.
 // The report names the procedure, the number and size of its arguments, and the place in the code.
 //
 // Thread safety: one thread calls `catch_crashes`, and one thread creates and destroys a `crash_scope`.
@@ -12,24 +12,24 @@
 
 namespace tutti::server {
 
-/// Installs a permanent handler for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP and SIGSYS. It writes the report
-/// to the standard error and then lets the signal take its usual effect. Call it before an executor is made, because
-/// the executor may install handlers that run before this one.
+/// Installs a permanent handler for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP and SIGSYS. The handler writes
+/// the report to the standard error and then lets the signal have its usual effect. Call this before an executor is
+/// made, because the executor may install handlers that must run before this one.
 void catch_crashes() noexcept;
 
 class timed_call;
 
-/// Logs that a call exceeds its time limit, and how to find out where it runs.
+/// Logs that a call exceeds its time limit, and how the user can find out where the call runs.
 void report_unstoppable_call(const timed_call& c, std::chrono::nanoseconds limit, const settings& how) noexcept;
-/// Logs the same for a call that has blocked its worker for `time`.
+/// Logs the same message for a call that has blocked its worker for `time`.
 void report_stuck_call(const timed_call& c, std::chrono::nanoseconds time, const settings& how) noexcept;
 
-/// Returns how often to check for calls that have blocked their worker for `time`.
+/// Returns the interval of the checks for calls that have blocked their worker for `time`.
 [[nodiscard]] constexpr std::chrono::nanoseconds stuck_check_period(std::chrono::nanoseconds time) noexcept {
     return std::clamp<std::chrono::nanoseconds>(time / 4, std::chrono::milliseconds{10}, std::chrono::seconds{1});
 }
 
-/// During its life, crash reports say what the calling thread runs for `of`.
+/// While an object lives, crash reports name the procedure that the calling thread runs for the executor `of`.
 class crash_scope {
 public:
     explicit crash_scope(const executor& of) noexcept;

@@ -9,7 +9,7 @@
 namespace tutti::server {
 namespace {
 
-// ---- pieces: the length of the name, the name, and the bytes
+// ---- A piece consists of the length of the name, the name, and the bytes.
 
 std::string piece_of(const std::string& name, std::string_view bytes) {
     const auto length = static_cast<std::uint32_t>(name.size());
@@ -20,7 +20,7 @@ std::string piece_of(const std::string& name, std::string_view bytes) {
     return all;
 }
 
-/// The pieces of a dump. When a nested block is rolled back, the pieces that it put are removed.
+/// The pieces of a dump. If a nested block is rolled back, the pieces that the block has put are removed.
 class dumped {
 public:
     explicit dumped(snapshot_sink& to) : to_{to} {}
@@ -33,12 +33,12 @@ public:
         tx& t = *tutti::detail::current_transaction;
         const core::descriptor& d = core::descriptor::of(t);
         const tutti::detail::frame& in = *d.frame_;
-        // Another block may have the address of one that has ended. But then it opened after the earlier one had
-        // registered.
+        // A new block may have the address of a block that has ended. In this case, the new block was opened after the
+        // earlier one had registered its undo action.
         if (in.parent != nullptr && (&in != block_ || registered_ <= in.mark.deferred)) {
             t.on_abort([this, put_before = count_] {
                 count_ = put_before;
-                is_behind_ = true;  // an undo action must not throw, and the sink may
+                is_behind_ = true;  // set for later, because the sink may throw, but an undo action must not
                 block_ = nullptr;
             });
             block_ = &in;
@@ -57,8 +57,8 @@ private:
     snapshot_sink& to_;
     std::uint64_t count_ = 0;
     bool is_behind_ = false;
-    const tutti::detail::frame* block_ = nullptr;  // the nested block that has registered last
-    std::size_t registered_ = 0;                   // size of the transaction's log of deferred actions after that
+    const tutti::detail::frame* block_ = nullptr;  // the nested block that has registered the latest undo action
+    std::size_t registered_ = 0;                   // size of the log of deferred actions after that action
 };
 
 class writer final : public snapshot_writer {
@@ -75,7 +75,7 @@ private:
 
 void dump(const catalog& procedures, snapshot_sink& to) {
     dumped pieces{to};
-    // The transaction keeps no log of its reads, because no thread writes meanwhile.
+    // The transaction is read-only and keeps no log of its reads, because no other thread writes during the dump.
     tutti::atomically({.name = "snapshot", .read_only = true}, [&](tutti::tx&) {
         pieces.clear();
         for (const snapshot_hooks& k : procedures.all_snapshot_hooks()) {

@@ -1,4 +1,4 @@
-// The data of procedures as a snapshot holds them: pieces, each of which begins with the name of its data.
+// The data of procedures in a snapshot. The data consist of pieces, each of which begins with the name of its data.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace tutti::server {
 class snapshot_sink {
 public:
     virtual void put(std::string piece) = 0;
-    /// Removes all pieces except for the first `count`, because the block that had put them was rolled back.
+    /// Removes all pieces except for the first `count`, because the block that has put the other pieces was rolled
+    /// back.
     virtual void truncate(std::uint64_t count) = 0;
 
 protected:
@@ -22,7 +23,7 @@ protected:
     ~snapshot_sink() = default;
 };
 
-/// Runs the dumps of all data in one read-only transaction. @throws what the dumps and `to` throw
+/// Runs the dump functions of all data in one read-only transaction. @throws what the dump functions and `to` throw
 void dump(const catalog& procedures, snapshot_sink& to);
 
 /// Splits a piece into the name of the data and the bytes. @throws std::runtime_error  if the piece is too short

@@ -32,7 +32,7 @@ constexpr std::chrono::minutes max_silence{5};
 struct frame {
     enum class kind : std::uint64_t { piece, truncate, done, failed };
     kind what;
-    /// length in bytes, for truncate the pieces that stay, for done the bytes of memory
+    /// for truncate, the number of pieces that stay; for done, the bytes of memory; otherwise the length in bytes
     std::uint64_t number;
 };
 
@@ -86,7 +86,7 @@ private:
 class pipe_reader {
 public:
     explicit pipe_reader(int from) : from_{from}, buffer_(bytes_of_buffer) {}
-    /// Returns false if the stream has ended.
+    /// Reads exactly `size` bytes. Returns false if the stream has ended.
     [[nodiscard]] bool read(void* into, std::size_t size) {
         auto* at = static_cast<char*>(into);
         while (size != 0) {
@@ -139,7 +139,7 @@ void close_sockets() noexcept {
     ::closedir(all);
 }
 
-/// Makes the system kill this process first when memory runs out, before a process that serves clients.
+/// If memory runs out, makes the system kill this process first, instead of a process that serves clients.
 void be_the_first_to_go() noexcept {
     std::FILE* const score = std::fopen("/proc/self/oom_score_adj", "we");
     if (score == nullptr) return;
@@ -147,7 +147,7 @@ void be_the_first_to_go() noexcept {
     std::fclose(score);
 }
 
-/// Returns the bytes that this process alone uses; 0 if the system does not report them.
+/// Returns how many bytes of memory only this process uses, or 0 if the system does not report this.
 std::uint64_t bytes_of_its_own() noexcept {
     std::FILE* const figures = std::fopen("/proc/self/smaps_rollup", "re");
     if (figures == nullptr) return 0;
@@ -164,8 +164,8 @@ void be_a_child_of(::pid_t parent) noexcept {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(EXIT_FAILURE);
     ::prctl(PR_SET_NAME, "tutti-dump");
-    // The parent's handlers report the parent's calls, so the child resets them. Signals that end a server stay
-    // blocked: the parent ends this process.
+    // The child resets the signal handlers, because the parent's handlers report the parent's calls. Signals that end a
+    // server stay blocked, because the parent ends this process.
     sigset_t crashes;
     ::sigemptyset(&crashes);
     for (const int crash : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP}) {
@@ -191,7 +191,7 @@ void be_a_child_of(::pid_t parent) noexcept {
             out.fail("a dump threw something that is not a std::exception");
         }
     } catch (...) {
-        // There is no memory for the message.
+        // The child ends without a message, because memory has run out.
     }
     ::_exit(EXIT_FAILURE);
 }
@@ -243,8 +243,8 @@ void dumping_process::kill() noexcept {
     if (child_ > 0) ::kill(child_, SIGKILL);
 }
 
-/// Waits for the child. Until it has been waited for, its process ID stays in use, so kill() cannot hit another
-/// process.
+/// Waits for the child. The process ID stays in use until waitpid, which runs under the lock, so kill() cannot hit
+/// another process.
 void dumping_process::reap(int& status) noexcept {
     if (child_ <= 0) return;
     ::siginfo_t ended{};

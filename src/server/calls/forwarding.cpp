@@ -11,7 +11,7 @@ using std::chrono::microseconds;
 
 /// How long to avoid a server after it has declined a call, because it is full, is ending, or has other procedures.
 constexpr std::chrono::milliseconds avoided_for{100};
-/// Maximum bytes of calls that are elsewhere. If a node does not read, more of them are queued in this process.
+/// Maximum bytes of calls that other servers have. If a node does not read, its calls are queued in this process.
 constexpr std::size_t max_forwarded_bytes = std::size_t{16} << 20;
 
 std::size_t bytes_of(const timed_call& c) {
@@ -20,7 +20,8 @@ std::size_t bytes_of(const timed_call& c) {
     return all + c.what.entry->definition.name.size();
 }
 
-/// Returns the time left until the deadline, because the clocks of two machines differ. 0: no deadline.
+/// Returns the time left until the deadline; 0: no deadline. A message contains this time instead of the deadline
+/// itself, because the clocks of two machines differ.
 std::int64_t due_in(const timed_call& c) {
     if (c.due == no_deadline) return 0;
     const auto left = std::chrono::duration_cast<microseconds>(c.due - std::chrono::steady_clock::now()).count();
@@ -52,7 +53,7 @@ bool forwarding::is_avoided(unsigned node, instant now) const noexcept {
     return node >= max_nodes || now.time_since_epoch().count() < avoided_until_[node].load(std::memory_order_relaxed);
 }
 
-/// Sends a call. May throw before the call is in `sent_`, and not afterwards.
+/// Sends a call. May throw only before the call is in `sent_`.
 bool forwarding::send(timed_call& c, unsigned node, const cluster::object_id& routing_object, bool no_redirect) {
     const std::size_t bytes = bytes_of(c);
     if (bytes > transport_.max_bytes()) return false;
@@ -80,7 +81,7 @@ bool forwarding::send(timed_call& c, unsigned node, const cluster::object_id& ro
     try {
         is_sent = transport_.send(node, number, message);
     } catch (...) {
-        in_doubt = true;  // memory ran out, before or after the message was queued
+        in_doubt = true;  // memory was exhausted, before or after the message was queued
     }
     {
         const std::scoped_lock lock{mutex_};
@@ -139,7 +140,7 @@ void forwarding::cancel(timed_call& c, bool stranded) noexcept {
     } catch (...) {
         const std::scoped_lock lock{mutex_};
         const auto found = sent_.find(number);
-        if (found != sent_.end()) found->second.is_cancelled = false;  // the next look tries again
+        if (found != sent_.end()) found->second.is_cancelled = false;  // the next check tries again
     }
 }
 
@@ -156,15 +157,16 @@ void forwarding::on_reply(unsigned from, std::uint64_t number, cluster::forwarde
             forwarded_.fetch_add(1, std::memory_order_relaxed);
             const bool known = how.outcome < call_outcome_count && !how.reply.empty();
             if (known) return s.what->end_without_run(static_cast<call_outcome>(how.outcome), std::move(how.reply));
-            return end_unknown(*s.what, from);  // from a newer server, with endings unknown here
+            return end_unknown(*s.what, from);  // from a newer server, whose outcomes this version does not know
         }
         case cluster::forwarded_outcome::elsewhere:
-            // Follows at most one redirection: a server that is told to run the call for good redirects no further.
+            // Follows at most one redirection: with `no_redirect` set, the second server must not redirect the call
+            // again.
             if (!s.no_redirect && how.owner != transport_.number() && how.owner != from) {
                 try {
                     if (send(*s.what, how.owner, s.routing_object, true)) return;
                 } catch (...) {
-                    // The call runs here.
+                    // Sending failed, so the call runs here.
                 }
             }
             break;
@@ -187,7 +189,7 @@ void forwarding::on_node_lost(unsigned node) noexcept {
             const auto at = next++;
             if (at->second.node != node) continue;
             if (!at->second.is_sent) {
-                at->second.is_lost = true;  // FWD3: send() handles it
+                at->second.is_lost = true;  // FWD3: the thread in send() handles the call
                 continue;
             }
             timed_call* const c = remove_sent(at).what;
@@ -234,7 +236,7 @@ void forwarding::run(unsigned from, std::uint64_t number, cluster::forwarded_cal
     }
 }
 
-/// Answers a call that was run for another server, or refused.
+/// Answers another server's call, which has been run or refused here.
 void forwarding::send_reply(unsigned to, std::uint64_t number, std::string_view bytes, call_outcome how,
                             protocol spoken) noexcept {
     if (how == call_outcome::busy || how == call_outcome::shutdown)

@@ -1,16 +1,17 @@
 // Runs calls where their objects are: sends calls of this server to other servers, and runs calls of other servers.
 //
-// The states of a call that runs elsewhere, as its owner sees them:
+// The states of a call that runs on another server, as its owner sees them:
 //
 //   mine -> offer() takes it -> sent -> ran ----------------------> end_without_run() -> mine
 //                                   \-> declined ---> the executor's, as if it had never been offered
 //                                   \-> elsewhere --> sent once more, to the server it names -> ran, or declined
 //                                   \-> the node is lost -> INDOUBT -> mine
 //
-// FWD1  A call is sent to a second server, or run here, only if the first server has not run it. The first server has
-//       said so, or the bytes were not sent. So a call runs at most once. It is unknown whether a call has run only if
-//       a node is lost that was sent the call and has not answered.
-// FWD2  A server that receives a call either runs it or says that it does not. It does not forward the call.
+// FWD1  A call is sent to a second server, or run here, only if the first server has answered that it has not run the
+//       call, or if the bytes were not sent. So a call runs at most once. The outcome of a call is unknown only if the
+//       call was sent to a node that is lost before it has answered.
+// FWD2  A server that receives a call either runs the call or answers that it does not run the call. That server does
+//       not forward the call.
 // FWD3  The thread that takes a call out of `sent_` ends the call, or sends it again. No other thread touches the call
 //       after offer().
 //
@@ -35,14 +36,14 @@ struct call_origin {
     friend bool operator==(const call_origin&, const call_origin&) = default;
 };
 
-/// Runs calls of other servers. The thread that reads from nodes calls it, so it must not wait.
+/// Runs calls of other servers. The thread that reads from nodes calls this object, so its functions must not block.
 class call_host {
 public:
     /// Runs a call. Calls `then` once, with the answer and how the call ended. BUSY and SHUTDOWN mean that the call has
     /// not begun.
     virtual void host(const invocation& what, std::vector<std::string> arguments, call_origin from,
                       std::function<void(std::string_view, call_outcome)> then) = 0;
-    /// Ends the call if it sleeps in `retry`, now or later.
+    /// Ends the call as soon as it sleeps in `retry`.
     virtual void cancel(call_origin which, bool stranded) noexcept = 0;
     /// Does the same for all calls of a lost node.
     virtual void cancel_all_of(unsigned node) noexcept = 0;
@@ -54,7 +55,7 @@ protected:
 struct forwarding_statistics {
     std::uint64_t forwarded = 0;  ///< run by another server
     std::uint64_t received = 0;   ///< run here for other servers
-    std::uint64_t declined = 0;   ///< sent, but run here in the end
+    std::uint64_t declined = 0;   ///< sent, but finally run here
     std::uint64_t unknown = 0;    ///< sent to a node that was lost before it answered
     std::uint64_t awaited = 0;    ///< current number: sent, and not answered
 };
@@ -63,7 +64,7 @@ class forwarding final : private cluster::call_handler {
 public:
     /// REQUIRES: the arguments outlive this object.
     forwarding(cluster::call_transport& transport, const catalog& procedures, executor& runs, call_host& host);
-    /// REQUIRES: no call of this server is elsewhere.
+    /// REQUIRES: no other server has a call of this server.
     ~forwarding();
 
     /// Starts to receive calls of other servers.
@@ -71,22 +72,22 @@ public:
     /// Stops receiving calls of other servers.
     void stop() noexcept { transport_.set_call_handler(nullptr); }
 
-    /// Takes a call about an object of another node, and makes it end like a call that was submitted to the executor.
-    /// Returns false if the call still belongs to the caller.
+    /// Accepts a call about an object of another node, and sends the call there. The call then ends like a call that
+    /// was submitted to the executor. Returns false if the call is not accepted and still belongs to the caller.
     [[nodiscard]] bool offer(timed_call& c) noexcept;
-    /// Makes the call end if it sleeps in `retry` elsewhere, now or later. REQUIRES: as executor::interrupt.
+    /// Makes the call end as soon as it sleeps in `retry` on another server. REQUIRES: as executor::interrupt.
     void cancel(timed_call& c, bool stranded) noexcept;
 
     [[nodiscard]] forwarding_statistics statistics() const noexcept;
 
 private:
-    /// A call that is elsewhere.
+    /// A call that was sent to another server.
     struct sent_call {
         timed_call* what = nullptr;
         unsigned node = 0;
         std::size_t bytes = 0;
         cluster::object_id routing_object;
-        // false: the sending thread still uses the call, and ends it if necessary
+        // false: the sending thread still uses the call, and must end the call if necessary
         bool is_sent = false;
         bool is_lost = false;  // the node was lost meanwhile
         bool is_cancelled = false;

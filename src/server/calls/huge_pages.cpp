@@ -30,13 +30,14 @@ struct range {
     std::uintptr_t begin, end;
 };
 
-/// Returns the memory of the machine in bytes. A larger range is a reservation, such as a sanitizer makes.
+/// Returns the memory of the machine in bytes. A range of addresses that is larger is only reserved, for example by a
+/// sanitizer.
 std::uintptr_t bytes_of_machine() {
     return static_cast<std::uintptr_t>(::sysconf(_SC_PHYS_PAGES)) *
            static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// Returns whole huge pages of writable memory that is not backed by a file.
+/// Returns the ranges of whole huge pages in writable memory that is not backed by a file.
 std::vector<range> ranges_of_memory() {
     std::vector<range> all;
     std::ifstream maps{"/proc/self/maps"};
@@ -101,7 +102,8 @@ void collapse_into_huge_pages(const std::function<bool()>& is_over) {
     if (bytes < little) return;
     for (const range& r : dense) {
         if (is_over()) return;
-        // A range that cannot be collapsed stays as it is: memory is short, or another thread has freed the range.
+        // A range cannot be collapsed if memory is short, or if another thread has freed the range. In both cases the
+        // range stays as it is.
         static_cast<void>(::madvise(reinterpret_cast<void*>(r.begin), r.end - r.begin, collapse));
     }
 }

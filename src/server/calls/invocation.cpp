@@ -23,9 +23,9 @@ constexpr const char* exits_thread =
 
 constexpr microseconds max_deadline{std::chrono::hours{24 * 365}};
 
-/// Throws the exception that is being handled, or the one that it stands for. A signal arrives here if it has passed a
-/// noexcept function and then its own block. The block did not expect an exception from that function, and
-/// call_boundary has rolled it back.
+/// Rethrows the exception that is being handled, or throws the exception that it stands for. A block's signal arrives
+/// here if it has passed a noexcept function and then its own block. The block did not expect an exception from that
+/// function, and call_boundary has rolled the block back.
 [[noreturn]] void throw_what_ends_call() {
     try {
         throw;
@@ -34,10 +34,11 @@ constexpr microseconds max_deadline{std::chrono::hours{24 * 365}};
     }
 }
 
-/// Gives up the exit of the thread that is being handled, so that the thread continues. glibc unwinds the stack with a
-/// foreign exception, whose object belongs to the thread. Foreign exceptions are never stacked, so an empty head of the
-/// exception state means that the thread handles no exception (Itanium C++ ABI, 2.2.2 and 2.5.4). The end of the
-/// handler then leaves the object alone. Otherwise that end destroys the object, and glibc ends the process.
+/// Cancels the exit of this thread, whose exception is being handled, so that the thread continues. To exit a thread,
+/// glibc unwinds the stack with a foreign exception, whose object belongs to the thread. Foreign exceptions are never
+/// stacked, so an empty head of the exception state means that the thread handles no exception (Itanium C++ ABI, 2.2.2
+/// and 2.5.4). The end of the handler then does not touch the object. Otherwise the end of the handler would destroy
+/// the object, and glibc would end the process.
 void cancel_thread_exit() noexcept {
     *reinterpret_cast<void**>(abi::__cxa_get_globals()) = nullptr;  // caughtExceptions
 }
@@ -89,18 +90,18 @@ constexpr const char* left_by_jump =
     "it left an atomic block by a jump (longjmp), and that block was rolled back; leave a block by its end, an "
     "exception, or a cancel";
 
-/// Runs one procedure. Its answer must be one value.
+/// Runs one procedure. The procedure must answer with exactly one value.
 void run_body(const procedure_entry& which, const call& how, std::span<const std::string_view> arguments, reply& to) {
     core::call_boundary boundary;
     which.definition.body(how, arguments, to);
-    // The check also covers a jump after which the procedure ended as if nothing had happened. Blocks around the call,
-    // such as the log's, must not commit a part of it.
+    // The check also detects a jump out of a block after which the procedure continued and ended normally. Blocks
+    // around the call, such as the log's, must not commit only a part of the call.
     if (boundary.left_block()) throw std::runtime_error{left_by_jump};
     if (!to.complete()) throw std::runtime_error{no_single_value};
 }
 
-/// Runs all parts, and writes a list of their answers, or the answer of a single call. `at` is the part that runs now;
-/// null: none of several.
+/// Runs all parts, and writes a list of their answers, or the answer of a single call. `at` is set to the part that is
+/// running; null: none of the parts is running.
 void run_parts(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer,
                const procedure_entry*& at) {
     answer.clear();  // discards the answer of the previous attempt
@@ -122,7 +123,7 @@ void run_parts(const invocation& i, const call& how, std::span<const std::string
     at = nullptr;
 }
 
-/// Runs the call as one transaction, which joins the log if `in` is set. An exception from a part rolls back all parts.
+/// Runs the call as one transaction, which `in` joins unless it is null. An exception from a part rolls back all parts.
 void run_as_one(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer,
                 const procedure_entry*& at, log_participant* in) {
     tutti::atomically({.name = i.entry->definition.name.c_str(), .deadline = how.deadline}, [&](tutti::tx& t) {

@@ -7,13 +7,13 @@
 namespace tutti::server {
 
 bool log_participant::has_written() const noexcept {
-    // A serial transaction writes to memory without a write set.
+    // A serial transaction writes to memory directly and has no write set, so it may have written.
     return !descriptor_->writes.empty() || descriptor_->serial;
 }
 
 void log_participant::join(tx& t) {
     descriptor_ = &core::descriptor::of(t);
-    // Functions that run before the commit may still write.
+    // Functions that are registered to run before the commit may still write.
     const bool may_write = (descriptor_->slow_commit & core::slow_commit_handlers) != 0;
     if (has_written() || may_write) t.join(*this);
 }

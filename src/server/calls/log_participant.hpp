@@ -1,9 +1,10 @@
-// How a call gets into the log: together with its transaction, or not at all.
+// Writes a call to the log if and only if the call's transaction commits.
 //
-// A logged call is one transaction, from the begin of its procedure to its end; blocks inside are nested in it. If the
-// transaction has written something, it joins a participant at the end of its body. The participant's vote reserves the
-// call's record in the log. This happens after every lock is held, and before the last validation of the reads
-// (journal.hpp, JRN3). So the log never contains half a call, or a call without an effect.
+// A logged call is one transaction, from the begin of its procedure to its end. Blocks inside of the procedure are
+// nested in that transaction. If the transaction has written something, a participant joins it at the end of its body.
+// The participant's vote reserves the call's record in the log. The vote takes place after every lock is held, and
+// before the last validation of the reads (journal.hpp, JRN3). So the log never contains half a call, or a call without
+// an effect.
 #pragma once
 
 #include <memory>
@@ -22,13 +23,13 @@ class descriptor;
 
 namespace tutti::server {
 
-/// The log cannot be written, so calls that would write do not run.
+/// Thrown because the log cannot be written, so that calls that would write do not run.
 class log_unwritable_error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// This server does not lead, so calls that would write do not run.
+/// Thrown because this server does not lead, so that calls that would write do not run.
 class not_leader_error : public log_unwritable_error {
 public:
     using log_unwritable_error::log_unwritable_error;
@@ -36,12 +37,12 @@ public:
 
 class log_participant final : public participant {
 public:
-    /// `answer` is the call's answer once its body has ended. All arguments live until the call has ended.
+    /// `answer` contains the call's answer once the body has ended. All arguments must live until the call has ended.
     log_participant(log_context& how, const invocation& i, const call& as, std::span<const std::string_view> arguments,
                     const std::string& answer)
         : how_{how}, what_{i}, as_{as}, arguments_{arguments}, answer_{answer} {}
 
-    /// Joins the transaction, at the end of its body. May leave by a signal of the transaction.
+    /// Joins the transaction, at the end of its body. May end by a signal of the transaction.
     void join(tx& t);
 
     vote prepare() override;
@@ -50,7 +51,8 @@ public:
 
 private:
     [[nodiscard]] bool has_written() const noexcept;
-    /// Reserves a record, and fills it in if the reads are still valid. Otherwise skips the record and returns false.
+    /// Reserves a record, and fills it in if the transaction's reads are still valid. Otherwise skips the record and
+    /// returns false.
     [[nodiscard]] bool reserve_record(std::span<const journal::recorded_call> parts);
     [[nodiscard]] bool reserve_record_of_all();
     [[noreturn]] void refuse() const;

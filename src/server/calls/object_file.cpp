@@ -16,7 +16,7 @@ namespace {
 
 constexpr detail::object_layout of_server = detail::layout_of_this_object();
 
-/// The bytes of a file; empty if it cannot be read.
+/// Returns the bytes of a file; empty if the file cannot be read.
 class mapped_file {
 public:
     explicit mapped_file(const std::string& path) noexcept {
@@ -36,8 +36,8 @@ public:
     mapped_file(const mapped_file&) = delete;
     mapped_file& operator=(const mapped_file&) = delete;
 
-    /// Copies element number `index` of an array that begins at `offset`. Returns false if the file ends before the
-    /// element does.
+    /// Copies element number `index` of an array that begins at `offset`. Returns false if the file ends before the end
+    /// of the element.
     template <class T>
     bool read(T& to, std::uint64_t offset, std::uint64_t index = 0) const noexcept {
         if (offset > bytes_.size() || index >= (bytes_.size() - offset) / sizeof(T)) return false;
@@ -73,7 +73,7 @@ public:
         }
         return false;
     }
-    /// Copies the contents at an address of the loaded object. Returns false if the file does not contain them.
+    /// Copies the contents at an address of the loaded object. Returns false if the file does not contain this address.
     template <class T>
     bool read_at(std::uint64_t address, T& to) const noexcept {
         ElfW(Phdr) p;

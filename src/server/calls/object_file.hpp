@@ -1,6 +1,6 @@
-// Checks whether a shared object of procedures was compiled like this server. An object in which std::string has
-// another layout would crash the server, or misread its arguments. The check reads the file, because loading an object
-// runs the initializers of its static variables.
+// Checks whether a shared object of procedures was compiled with the same layout of standard library types as this
+// server. An object in which std::string has another layout would crash the server, or misread its arguments. The check
+// reads the file, because loading an object runs the initializers of its static variables.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ inline constexpr const char* entry_symbol = "tutti_server_procedures_5";
 inline constexpr const char* layout_symbol = "tutti_server_layout";
 
 /// Returns the reason why the server cannot use the object at `path`, as text that follows its path. Returns nothing if
-/// the object is fit, or the file does not say. A file does not say if it is unreadable, is not an object of this
-/// machine, or lacks section headers.
+/// the object is compatible, or if the check is impossible. The check is impossible if the file is unreadable, is not
+/// an object of this machine, or lacks section headers.
 [[nodiscard]] std::optional<std::string> find_incompatibility(const std::string& path);
 
 /// Does the same for an object whose layout is known. `layout` is null if the object does not contain one.

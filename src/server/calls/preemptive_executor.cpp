@@ -22,7 +22,7 @@ void record_event(void* of, preempt::context_event what, const preempt::context&
     using preempt::context_event;
     auto& recorder = *static_cast<timeline*>(of);
     if (what == context_event::finished) return recorder.end(worker, "finished");  // the job is complete
-    auto& j = *static_cast<job*>(on.current_work.argument);  // no other worker has it yet, or has it any more
+    auto& j = *static_cast<job*>(on.current_work.argument);  // no worker has the job: not yet, or no longer
     switch (what) {
         case context_event::resumed: TUTTI_PROBE3(resume, j.name, j.priority, on.preemptions); [[fallthrough]];
         case context_event::dispatched: return recorder.begin(worker, j.name, j.priority, on.arrived);

@@ -1,7 +1,7 @@
-// The executor with preemption: a job of a higher priority interrupts one of a lower priority, which continues later
-// where it was. Code of the shared objects that procedures were loaded from may be interrupted anywhere. Procedures of
-// the program itself give way only where a transaction's critical regions end, because the server cannot know what else
-// the program's code contains.
+// The executor with preemption: a job of a higher priority interrupts a job of a lower priority. The interrupted job
+// continues later where it was interrupted. Code of the shared objects that procedures were loaded from may be
+// interrupted anywhere. Procedures of the program itself are preempted only where a transaction's critical regions end,
+// because the server cannot know whether the program's other code may be interrupted.
 #pragma once
 
 #include "preempt/scheduler.hpp"
@@ -16,7 +16,7 @@ namespace tutti::server {
 class preemptive_executor final : public executor {
 public:
     /// The code of the shared objects that `procedures` come from may be preempted anywhere. No job is promoted beyond
-    /// the highest of their priorities.
+    /// the highest priority of `procedures`.
     /// @throws std::invalid_argument  for invalid settings
     /// @throws std::logic_error  if the process already has such an executor
     preemptive_executor(unsigned workers, std::size_t capacity, const preemption_settings& how,

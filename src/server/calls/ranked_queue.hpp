@@ -1,6 +1,6 @@
-// Queued jobs: a level for each priority, and a bitmap that finds the highest non-empty level (Silvestri, Economo, Di
-// Sanzo, Pellegrini, Quaglia: "Preemptive Software Transactional Memory", III-C). Within a level, jobs with a deadline
-// come first, the earliest deadline first. Jobs without a deadline follow in the order of arrival.
+// A queue of jobs, with a level for each priority, and a bitmap that finds the highest non-empty level (Silvestri,
+// Economo, Di Sanzo, Pellegrini, Quaglia: "Preemptive Software Transactional Memory", III-C). Within a level, jobs with
+// a deadline come first, the earliest deadline first. Jobs without a deadline follow in the order of arrival.
 //
 // Thread safety: not thread-safe. Its user holds a lock.
 #pragma once
@@ -17,15 +17,16 @@ class ranked_queue {
 public:
     /// REQUIRES: 0 <= j.priority <= highest_priority. @throws std::bad_alloc
     void push(job& j);
-    /// Pushes a job into a queue of at most `capacity` jobs. Returns the job that does not fit, which may be a queued
-    /// one that was removed for this one (EXE4); null: there was room. A failed allocation counts as no room.
+    /// Pushes a job into a queue of at most `capacity` jobs. Returns the job that does not fit: the new job, or a
+    /// queued job that was removed to make room for it (EXE4). Returns null if there was room. A failed allocation
+    /// counts as no room.
     [[nodiscard]] job* push_within(std::size_t capacity, job& j) noexcept;
     /// Removes and returns the next job. REQUIRES: !empty().
     [[nodiscard]] job& pop() noexcept;
     [[nodiscard]] bool empty() const noexcept { return occupied_ == 0; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] std::size_t size(std::size_t priority) const noexcept { return levels_[priority].size; }
-    /// Returns how many jobs of that priority were replaced.
+    /// Returns how many queued jobs of that priority were removed to make room for another job.
     [[nodiscard]] std::uint64_t shed(std::size_t priority) const noexcept { return levels_[priority].shed; }
 
 private:

@@ -34,7 +34,7 @@ private:
 
 void load_all(journal::log_store& from, const catalog& procedures, recovery_result& sum) {
     std::string name;
-    std::vector<std::string> pieces;  // consecutive pieces with that name
+    std::vector<std::string> pieces;  // consecutive pieces of the same name
     const auto hand_in = [&] {
         if (pieces.empty()) return;
         const auto found = std::ranges::find(procedures.all_snapshot_hooks(), name, &snapshot_hooks::name);
@@ -81,7 +81,7 @@ void run_record(const journal::record& r, const catalog& procedures) {
 
 }  // namespace
 
-/// Interrupts the calling thread's transactions when one call of the log takes too long, because it would wait
+/// Interrupts the calling thread's transactions when one call of the log takes too long, because such a call would wait
 /// forever.
 class replay::replay_watchdog {
 public:

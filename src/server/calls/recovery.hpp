@@ -22,8 +22,8 @@ struct recovery_result {
 /// @throws std::runtime_error  if a result differs: a procedure is missing, fails, waits, or answers differently
 recovery_result recover(journal::journal& from, const catalog& procedures, std::chrono::milliseconds time_limit);
 
-/// Runs calls of a log again, one after the other, on the thread that created it. A thread may create only one at a
-/// time.
+/// Runs calls of a log again, one after the other, on the thread that created the object. A thread may have only one
+/// such object at a time.
 class replay {
 public:
     replay(const catalog& procedures, std::chrono::milliseconds time_limit);
@@ -31,7 +31,8 @@ public:
     replay(const replay&) = delete;
     replay& operator=(const replay&) = delete;
 
-    /// Runs the calls of a group from position `first` on. Returns their number. @throws std::runtime_error  as recover
+    /// Runs those calls of a group whose position is `first` or later. Returns the number of these calls. @throws
+    /// std::runtime_error  as recover
     std::uint64_t run(std::string_view group, std::uint64_t first);
 
 private:

@@ -1,7 +1,7 @@
 // Measures how long a call has run, and decides when to interrupt it for exceeding a limit.
 //
-// An interrupt may fall between two transactions and have no effect, so it may have to be repeated. The pause doubles
-// with each repetition. So calls that cannot be interrupted cost almost nothing, even in an overload with many of them.
+// An interrupt that falls between two transactions has no effect, so it may have to be repeated. The pause before the
+// next interrupt doubles each time. So calls that cannot be interrupted cost almost nothing, even if there are many.
 //
 // Thread safety: the thread that runs the call calls `begin`; its watcher, one thread, calls the rest.
 #pragma once
@@ -30,7 +30,7 @@ public:
         const auto began = began_.load(std::memory_order_relaxed);
         return began == 0 ? std::chrono::nanoseconds::zero() : now - instant{instant::duration{began}};
     }
-    /// Returns true if the call has run for `limit` and is to be interrupted now, for the first time or again.
+    /// Returns true if the call has run for at least `limit` and is to be interrupted now, for the first time or again.
     [[nodiscard]] bool is_interrupt_due(std::chrono::nanoseconds limit, instant now) noexcept {
         if (!has_run_for(limit, now) || now < next_) return false;
         ++interrupts_;

@@ -15,9 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long transactions that cannot be restarted may continue, while no other transaction begins. The time grows after
-// each failed attempt, and the next attempt comes after a hundred times that. So calls wait for at most a hundredth of
-// the time.
+// How long an attempt waits for transactions that cannot be restarted, while no other transaction begins. The limit
+// grows after each failed attempt, and the next attempt comes after a hundred times the limit. So calls wait for at
+// most a hundredth of the time.
 constexpr milliseconds min_wait_limit{10}, max_wait_limit{1'000};
 constexpr int share_of_time = 100;
 
@@ -33,8 +33,8 @@ private:
     journal::incoming_snapshot to_;
 };
 
-/// Finds the position at the instant of the snapshot. Its life spans before_pause() and after_pause(), so it cannot be
-/// copied.
+/// Finds the position at the instant of the snapshot. The constructor calls before_pause() and the destructor calls
+/// after_pause(), so the object cannot be copied.
 class position_finder final : public api::quiescent_action {
 public:
     explicit position_finder(snapshot_position& where) : where_{where} { where_.before_pause(); }
@@ -61,7 +61,7 @@ std::optional<std::uint64_t> leader_position::current() noexcept {
         of_.separate_groups(reserved);
         return reserved.position;
     } catch (const std::exception&) {
-        return std::nullopt;  // no memory, or the server is about to hand over leadership
+        return std::nullopt;  // memory is lacking, or the server is about to hand over leadership
     }
 }
 
@@ -96,7 +96,7 @@ void snapshotter::work() {
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
     constexpr milliseconds check_interval{500}, max_pause{60'000};
-    milliseconds pause = check_interval;  // grows after each failure, because each has dumped everything in vain
+    milliseconds pause = check_interval;  // grows after each failure, because a failed attempt costs a whole dump
     std::unique_lock lock{mutex_};
     while (!ending_) {
         changed_.wait_for(lock, pause, [this] { return ending_; });
@@ -122,7 +122,7 @@ void snapshotter::handle_busy() {
     wait_limit_ = std::min(2 * wait_limit_, max_wait_limit);
 }
 
-/// Returns false if calls still ran.
+/// Returns false if the snapshot could not begin, because calls were still running.
 bool snapshotter::begin(dumping_process& child, std::uint64_t& position) {
     const auto began = std::chrono::steady_clock::now();
     position_finder at{*where_};
@@ -133,7 +133,7 @@ bool snapshotter::begin(dumping_process& child, std::uint64_t& position) {
     return is_begun;
 }
 
-/// Returns an error if the snapshot was not stored; empty: it was.
+/// Stores the snapshot. Returns an error, or an empty string on success.
 std::string snapshotter::store(dumping_process& child, std::uint64_t position, std::uint64_t& bytes,
                                std::uint64_t& copied) noexcept {
     try {
@@ -187,7 +187,7 @@ snapshotter::attempt_result snapshotter::take() noexcept {
         if (failed.empty()) return attempt_result::stored;
         log_("the snapshot failed: " + failed + ". The log is intact, and the server will try again");
     } catch (const std::exception&) {
-        // There is no memory for the message.
+        // There is no memory for the message, so the failure is not logged.
     }
     return attempt_result::failed;
 }

@@ -1,10 +1,10 @@
-// Decides when to take snapshots, and of which instant, and adds them to the log.
+// Decides when to take snapshots, and adds the snapshots to the log.
 //
-// A snapshot contains the data at one position of the log, which is reserved while no transaction runs
-// (dumping_process.hpp). So it contains the effects of each call with an earlier position, and of no call with a later
-// one. Calls continue while a copy of the process dumps the data. The copy may fail for lack of memory, or by a crash
-// in a dump. Then the previous snapshot and the calls behind it stay, and the server tries again. The last snapshot is
-// taken without a copy, because no call runs any more.
+// A snapshot contains the data at one position of the log. The position is reserved while no transaction runs
+// (dumping_process.hpp). So the snapshot contains the effects of each call with an earlier position, and of no call
+// with a later position. Calls continue while a copy of the process dumps the data. The copy may fail for lack of
+// memory, or because a dump crashes. Then the previous snapshot and the calls after it stay, and the server tries
+// again. At the shutdown, the last snapshot is taken without a copy, because no call runs any more.
 #pragma once
 
 #include <chrono>
@@ -30,17 +30,17 @@ public:
     snapshot_position(const snapshot_position&) = delete;
     snapshot_position& operator=(const snapshot_position&) = delete;
     virtual ~snapshot_position() = default;
-    /// Called before transactions are asked to end, and after they continue.
+    /// Called before running transactions are requested to end, and after transactions continue.
     virtual void before_pause() {}
     virtual void after_pause() noexcept {}
-    /// Returns the position of the first call that the data do not contain. Called while no transaction runs. Returns
-    /// nullopt if no position can be reserved now.
+    /// Returns the position of the first call whose effects the data do not contain. Called while no transaction runs.
+    /// Returns nullopt if no position can be reserved now.
     [[nodiscard]] virtual std::optional<std::uint64_t> current() noexcept = 0;
     /// Stores the snapshot that was begun. Returns an error if the snapshot cannot be stored; empty: it is on the disk.
     [[nodiscard]] virtual std::string store(std::uint64_t position) = 0;
 };
 
-/// Of a server that leads: the snapshot has a position of the journal for itself.
+/// Implements the operations for a server that leads: the snapshot reserves a position of the journal for itself.
 class leader_position final : public snapshot_position {
 public:
     explicit leader_position(journal::journal& of) : of_{of} {}
@@ -61,7 +61,7 @@ public:
     snapshotter(const snapshotter&) = delete;
     snapshotter& operator=(const snapshotter&) = delete;
 
-    /// Ends a snapshot in progress, and takes no more. Idempotent.
+    /// Ends a snapshot in progress. No snapshots are taken afterwards, except by take_final(). Idempotent.
     void stop() noexcept;
     /// Takes the last snapshot if there is new data. REQUIRES: stop(), and no call runs any more.
     void take_final() noexcept;

@@ -1,4 +1,4 @@
-// The calls that block their worker for long, as the threads that watch calls see them. Each watcher checks its own
+// The calls that block their worker for long, as found by the threads that watch calls. Each watcher checks its own
 // calls at intervals, and any thread may read the result of the latest check.
 //
 // Thread safety: the watcher calls `begin_check`, `check` and `end_check`; any thread calls `add_to`.
@@ -65,7 +65,7 @@ private:
         instant since;
     };
     const settings& how_;
-    const std::chrono::nanoseconds after_;  // a call that occupies its worker for less is ignored
+    const std::chrono::nanoseconds after_;  // a call that blocks its worker for less time is ignored
     const bool reports_;
     std::vector<found_call> found_;  // used by the watcher
     bool none_published_ = true;     // used by the watcher

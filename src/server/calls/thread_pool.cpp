@@ -15,8 +15,8 @@
 
 namespace tutti::server {
 
-/// The job that a worker runs, for threads that interrupt it, and whether that job sleeps. Lock order: a worker's mutex
-/// comes before the pool's.
+/// Shows the job that a worker runs, and whether that job sleeps, to threads that interrupt the job. Lock order: a
+/// worker's mutex comes before the pool's.
 class thread_pool::worker {
 public:
     explicit worker(thread_pool& pool) noexcept : pool_{pool} {}
@@ -32,7 +32,7 @@ public:
         const std::scoped_lock all{pool_.mutex_};
         return in_retry_ == nullptr ? run_number_ : 0;
     }
-    /// Returns the current job. Called by its own thread, which alone changes it.
+    /// Returns the current job. Called by the worker's own thread, which is the only thread that changes it.
     [[nodiscard]] const job* current_job() const noexcept { return current_; }
     void end_job() {
         const std::scoped_lock lock{mutex_};
@@ -63,8 +63,8 @@ public:
         core::interrupt_sleeper(*sleeper);  // a commit may have woken it already
         return true;
     }
-    /// Interrupts a sleeping job if all are interrupted at the shutdown. The pool's mutex is not held, because waking
-    /// takes it. This worker's mutex keeps the sleeping job on this worker.
+    /// Interrupts a sleeping job if the shutdown interrupts all sleeping jobs. The caller must not hold the pool's
+    /// mutex, because waking the job locks that mutex. This worker's mutex keeps the sleeping job on this worker.
     void interrupt_sleeper_at_shutdown() noexcept {
         const std::scoped_lock lock{mutex_};
         core::descriptor* sleeper = nullptr;
@@ -77,8 +77,8 @@ public:
         current_->interrupt_at_shutdown();
         core::interrupt_sleeper(*sleeper);  // a thread of the program may have woken it already
     }
-    /// Returns true if the sleeping job can be interrupted. REQUIRES: the pool's mutex is held. Its own thread has
-    /// stored `asleep->asleep` before it took that mutex to sleep.
+    /// Returns true if the sleeping job can be interrupted. REQUIRES: the pool's mutex is held. The worker's thread has
+    /// stored `asleep->sleeping_waiter` before it locked that mutex to sleep.
     [[nodiscard]] bool can_be_ended() const noexcept { return asleep != nullptr && asleep->sleeping_waiter != nullptr; }
     /// Attaches the calling thread. Called by the worker's own thread; `handle` must live as long as the thread.
     void attach(interruption& handle) noexcept {
@@ -91,7 +91,7 @@ public:
     }
 
     core::descriptor* asleep = nullptr;  // guarded by the pool's mutex: the sleeper, if it counts in asleep_
-    bool is_in_idle_work = false;        // used by its own thread: it is in idle_work_
+    bool is_in_idle_work = false;        // used by the worker's own thread: it does idle work
 
     static thread_local worker* current;  // the worker of the calling thread
 
@@ -114,7 +114,7 @@ private:
         const auto is_woken = [&] { return woken.load(std::memory_order_acquire) != 0; };
         if (is_woken()) return;
         w.in_retry_ = &self;
-        // It has no limit other than the interval of its own checks.
+        // The `retry` has no time limit: its sleep ends only for its own periodic checks.
         if (!core::retry_limit(self)) {
             w.asleep = &self;
             ++w.pool_.asleep_;
@@ -169,15 +169,16 @@ std::span<job*> thread_pool::submit(std::span<job*> jobs, unsigned max_wakeups) 
         if (job* const other = queue_.push_within(capacity_, *j)) jobs[away++] = other;
     }
     const std::size_t more = jobs.size() - away;
-    // Workers that are awake check the queue before they do something else.
+    // Not all of the new jobs get a wakeup. Workers that are awake find the other jobs, because they check the queue
+    // before they do something else.
     if (max_wakeups < more) wakeup_word_.fetch_add(1, std::memory_order_seq_cst);
     wake(lock, std::min<std::size_t>(more, max_wakeups));
     return jobs.first(away);
 }
 
-/// Wakes this many workers, as far as there are idle ones.
+/// Wakes up to `workers` idle workers.
 void thread_pool::wake(lock_type& lock, std::size_t workers) noexcept {
-    // If the caller is a worker in idle_work_, it returns by itself and needs no call.
+    // If the caller is a worker that is doing idle work, it returns to the queue by itself and needs no wakeup.
     const bool comes = worker::current != nullptr && worker::current->is_in_idle_work && workers != 0;
     const std::size_t asleep = std::min(idle_, workers - (comes ? 1 : 0));
     const bool recalls = in_idle_work_ > (comes ? 1U : 0U) && workers > asleep + (comes ? 1 : 0);
@@ -193,7 +194,7 @@ void thread_pool::wake_worker() noexcept {
     wake(lock, std::max<std::size_t>(queue_.size(), 1));
 }
 
-/// Returns when there may be a job to run.
+/// Blocks until there may be a job to run.
 void thread_pool::wait_for_work(lock_type& lock) {
     if (idle_work_ != nullptr) {
         ++in_idle_work_;
@@ -217,7 +218,7 @@ void thread_pool::work(worker& self, unsigned number) {
     try {
         for_faults.emplace();
     } catch (const std::bad_alloc&) {
-        // If its stack overflows, the process ends without a crash report.
+        // Without this signal stack, a stack overflow of the worker ends the process without a crash report.
     }
     interruption handle;
     self.attach(handle);

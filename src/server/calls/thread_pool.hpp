@@ -17,8 +17,8 @@ namespace tutti::server {
 
 class thread_pool final : public executor {
 public:
-    /// `capacity`: maximum number of queued jobs. REQUIRES: both are at least 1. @throws std::system_error,
-    /// std::bad_alloc
+    /// `capacity`: maximum number of queued jobs. REQUIRES: `workers` and `capacity` are at least 1. @throws
+    /// std::system_error, std::bad_alloc
     thread_pool(unsigned workers, std::size_t capacity, timeline& recorder, idle_work* idle = nullptr);
     /// Calls drain() unless it was called before.
     ~thread_pool() override;

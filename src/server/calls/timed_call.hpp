@@ -1,5 +1,5 @@
-// A call that an executor runs for a client or for the program itself, which waits for its answer. This class has the
-// common part: the clock, the probes, how the call ended, and the handling of calls that run too long.
+// A call that an executor runs, and whose answer a client or the program itself waits for. This class has the common
+// part: the clock, the probes, how the call ended, and the handling of calls that run too long.
 //
 //   mine -> submitted -> run, or terminated -> held by the journal, if its answer has to wait for the disk or followers
 //        -> ended(): `answer` is one value, and `how_it_ended` says how the call ended -> mine
@@ -29,7 +29,8 @@ public:
         clock.begin(start);
         const std::uint64_t began = base::ticks();
         TUTTI_PROBE3(dispatch, what.entry->definition.name.c_str(), priority, (start - arrived).count());
-        // In a string of its own, because a call that is cut off leaves its half-written answer behind with the stack.
+        // The answer is written to a local string, because a call that is terminated abandons its stack, and so the
+        // half-written answer.
         std::string written;
         const call_outcome how = may_begin() ? server::run(*this, what, arguments, written, logged)
                                              : answer_refused(what, call_outcome::busy, written);
@@ -49,15 +50,15 @@ public:
     /// Ends the call instead of run(). REQUIRES: `why` is busy or shutdown.
     void refuse(call_outcome why) noexcept { end(answer_refused(what, why, answer)); }
 
-    /// Ends the call instead of run() and submit(), because another server has run it, or no server will.
+    /// Ends the call without submit() and run(), because another server has run the call, or no server will run it.
     void end_without_run(call_outcome how, std::string made) noexcept {
         answer = std::move(made);
         end(how);
     }
 
     /// Interrupts the call if it has run for `limit` (zero: no limit) and an interrupt is due. Returns true if an
-    /// earlier interrupt had no effect; then write_overdue_error must answer the waiting client. REQUIRES: as
-    /// executor::interrupt.
+    /// earlier interrupt had no effect. The caller must then answer the waiting client with write_overdue_error.
+    /// REQUIRES: as executor::interrupt.
     [[nodiscard]] bool enforce_limit(std::chrono::nanoseconds limit, executor& runs, instant now) noexcept {
         if (has_ended_.load(std::memory_order_relaxed)) return false;
         if (limit.count() == 0 || !clock.is_interrupt_due(limit, now)) return false;
@@ -69,8 +70,8 @@ public:
         return clock.interrupts() > 1;
     }
 
-    /// Returns true if the call has blocked its worker for `time` (zero: never) without interruption, as far as the
-    /// calls of this function have seen. REQUIRES: as executor::run_number_of; one thread at a time calls this.
+    /// Returns true if all calls of this function within `time` have found that the same run blocks its worker. If
+    /// `time` is zero, returns false. REQUIRES: as executor::run_number_of; one thread at a time calls this.
     [[nodiscard]] bool blocks_worker(std::chrono::nanoseconds time, executor& runs, instant now) noexcept {
         if (has_ended_.load(std::memory_order_relaxed)) return false;
         if (time.count() == 0 || !clock.has_run_for(time / 4, now)) return false;
@@ -81,9 +82,9 @@ public:
         }
         return run_number != 0 && now - seen_since_ >= time;
     }
-    /// Returns since when, according to blocks_worker.
+    /// Returns the time since when the call has blocked its worker, according to blocks_worker.
     [[nodiscard]] instant blocked_since() const noexcept { return seen_since_; }
-    /// Returns true the first time.
+    /// Returns true when called for the first time.
     [[nodiscard]] bool is_first_report() noexcept { return !std::exchange(is_reported_, true); }
 
     /// Returns true if the latest interrupt is the one after which the server logs that the call cannot be interrupted.
@@ -96,7 +97,7 @@ public:
     log_context logged;
     instant arrived;
     run_clock clock;
-    std::uint64_t run_ticks = 0;  // in ticks of the base clock, from begin to end; 0: it has not run here
+    std::uint64_t run_ticks = 0;  // in ticks of the base clock, from begin to end; 0: not run here
     call_outcome how_it_ended = call_outcome::ok;
     // the number by which another server has the call (forwarding.hpp); 0: no server has it
     std::atomic<std::uint64_t> forwarded{0};
@@ -125,14 +126,16 @@ private:
         const bool has_run = how != call_outcome::misconf && how != call_outcome::read_only &&
                              how != call_outcome::busy && how != call_outcome::shutdown;
         if (logged.log != nullptr && has_run) {
-            // Set before the journal owns the call, which may end from there on. The time limit no longer applies.
+            // The flag is set before the journal owns the call, because the journal may end the call at any time. The
+            // time limit no longer applies.
             has_ended_.store(true, std::memory_order_relaxed);
             if (logged.log->hold_until_durable(*this, logged.awaited_position, owner_sleep_flag()) || await_followers())
                 return;
         }
         ended();
     }
-    /// Lets the call wait for followers, once, when it no longer has to wait for the disk.
+    /// After the wait for the disk, makes the call wait for followers. Returns true if it waits. Only the first call of
+    /// this function makes it wait.
     [[nodiscard]] bool await_followers() noexcept {
         return !std::exchange(has_awaited_followers_, true) &&
                logged.log->followers().hold_until_replicated(*this, logged.awaited_position);
@@ -151,17 +154,17 @@ private:
         ended();
     }
     bool has_awaited_followers_ = false;
-    std::atomic<bool> has_ended_{false};  // its answer may wait for the disk
-    std::atomic<bool> overdue_{false};    // it is to be ended in the middle of its run
+    std::atomic<bool> has_ended_{false};  // the call has run, and its answer may wait for the disk
+    std::atomic<bool> overdue_{false};    // the call is to be terminated in the middle of its run
 
-    // Used by blocks_worker.
+    // Only blocks_worker uses these members.
     std::uint64_t seen_run_number_ = 0;
     instant seen_since_{};
     bool is_reported_ = false;
 
-    /// Returns true if there is room for the answer. Otherwise the call ends as BUSY.
+    /// Returns true if the server has room for the answer. If not, the call ends as BUSY.
     [[nodiscard]] virtual bool may_begin() const noexcept { return true; }
-    /// Returns the flag of the thread that it came from: see journal::hold_until_durable.
+    /// Returns the sleep flag of the thread that submitted the call: see journal::hold_until_durable.
     [[nodiscard]] virtual const std::atomic<bool>* owner_sleep_flag() const noexcept { return nullptr; }
     /// Returns the call to its owner. Its last step may destroy the call.
     virtual void ended() noexcept = 0;

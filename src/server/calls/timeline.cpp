@@ -30,7 +30,7 @@ void timeline::record_end(unsigned w, const char* how) noexcept {
     if (l.current.name == nullptr) return;
     l.current.how = how;
     l.current.to = clock::now();
-    // `start` reserved the room.
+    // `start` has reserved enough room.
     if (l.slices.size() < l.slices.capacity()) l.slices.push_back(l.current);
     else ++l.dropped;
     l.current.name = nullptr;
@@ -55,13 +55,13 @@ std::string timeline::stop() {
     is_recording_.store(false, std::memory_order_relaxed);
     observe::json_writer json;
     json.begin_object().field("displayTimeUnit", "ns");
-    // For tools that show traces of several servers side by side.
+    // Tools that show traces of several servers align them by this start time.
     const std::chrono::nanoseconds began = started_.time_since_epoch();
     json.key("otherData").begin_object().field("began_ns", static_cast<std::uint64_t>(began.count())).end_object();
     json.key("traceEvents").begin_array();
     std::uint64_t left_out = 0;
     for (std::uint64_t w = 0; w < lanes_.size(); ++w) {
-        // The text is made without the lock, because a worker may wait for the lock to record a slice.
+        // The text is composed without the lock, because a worker that records a slice needs the lock.
         std::vector<slice> slices;
         {
             lane& l = lanes_[w];

@@ -1,6 +1,6 @@
-// Records what ran where and when: slices of calls by worker. Recording happens on request, and the result is a trace
-// in Chrome's format (Google: "Trace Event Format"), which Perfetto opens. So you can see figure 2 of Silvestri et al.,
-// "Preemptive Software Transactional Memory", for a real run.
+// Records which call ran on which worker, and when: each such interval is a slice. Recording happens on request, and
+// the result is a trace in Chrome's format (Google: "Trace Event Format"), which Perfetto opens. A trace shows for a
+// real run what figure 2 of Silvestri et al., "Preemptive Software Transactional Memory", shows for an example.
 //
 // Thread safety: a worker's thread calls `begin` and `end` for that worker; any thread calls `start` and `stop`. Each
 // worker's slices have their own lock, which is taken only during a recording.
@@ -28,7 +28,7 @@ public:
     void begin(unsigned w, const char* name, int priority, std::uint64_t call) noexcept {
         if (is_recording_.load(std::memory_order_relaxed)) record_begin(w, name, priority, call);
     }
-    /// Records that the worker stops running it: "finished", "preempted" or "parked".
+    /// Records that the worker stops running the call. The reason is "finished", "preempted" or "parked".
     void end(unsigned w, const char* how) noexcept {
         if (is_recording_.load(std::memory_order_relaxed)) record_end(w, how);
     }

@@ -1,4 +1,4 @@
-// The calls that delay the end of a server, as their owning thread last saw them: lines for the log.
+// The log's lines about calls that delay the end of a server, as the thread that owns the calls last saw them.
 //
 // Thread safety: any thread.
 #pragma once
@@ -15,7 +15,7 @@ namespace tutti::server {
 
 class unfinished_calls {
 public:
-    /// Maximum number of calls of one owner that are named. The rest is shown as a number.
+    /// Maximum number of calls of one owner that are listed. The other calls are only counted.
     static constexpr std::size_t max_named = 20;
 
     void publish(std::vector<std::string> lines) {

@@ -1,4 +1,4 @@
-// The words that may come before the procedure's name in a call, so that no procedure may have such a name.
+// The words that may precede the procedure's name in a call. No procedure may have one of these names.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace tutti::server {
 
-/// Returns true if the words are equal regardless of case. Commands and options may be in any case.
+/// Returns true if the words are equal regardless of case, because commands and options may be in any case.
 [[nodiscard]] inline bool equals_ignoring_case(std::string_view given, std::string_view capitals) noexcept {
     return std::ranges::equal(given, capitals, [](char a, char b) { return (a >= 'a' && a <= 'z' ? a - 32 : a) == b; });
 }

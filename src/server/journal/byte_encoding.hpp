@@ -1,5 +1,5 @@
-// Encodes numbers and words for records and for messages to followers. Numbers are in little-endian order. A word
-// follows its length.
+// Encodes numbers and words for records and for messages to followers. Numbers are in little-endian order. The length
+// of a word precedes the word.
 #pragma once
 
 #include <bit>
@@ -23,7 +23,8 @@ inline void put(std::string& to, std::string_view bytes) {
     to.append(bytes);
 }
 
-/// Takes `length` bytes off `from`. @throws std::runtime_error  if `from` has fewer bytes
+/// Removes `length` bytes from the front of `from` and returns them. @throws std::runtime_error  if `from` has fewer
+/// bytes
 inline std::string_view read_bytes(std::string_view& from, std::size_t length) {
     if (from.size() < length) throw std::runtime_error{"a record of the log ends too early"};
     const std::string_view bytes = from.substr(0, length);

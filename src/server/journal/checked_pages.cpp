@@ -15,7 +15,7 @@ namespace tutti::server::journal {
 namespace {
 
 constexpr int reserved = sizeof(std::uint64_t);
-constexpr int reserved_at = 20;  // offset in the database header: bytes at the end of a page that SQLite leaves alone
+constexpr int reserved_at = 20;  // header field: number of bytes at a page's end that SQLite does not use
 constexpr int min_page_bytes = 512;       // SQLite's smallest page
 constexpr int ask_for_file = 0x54755474;  // operation code of sqlite3_file_control
 
@@ -42,24 +42,24 @@ bool is_page(const file& f, int amount, sqlite3_int64 at) {
 std::uint64_t checksum_of(const char* page, int amount, sqlite3_int64 at) {
     const std::uint64_t of_bytes = checksum({page, static_cast<std::size_t>(amount - reserved)});
     const auto number = static_cast<std::uint64_t>(at / amount) + 1;
-    return of_bytes ^ (number * 0x9e3779b97f4a7c15);  // detects a page in the place of another, too
+    return of_bytes ^ (number * 0x9e3779b97f4a7c15);  // so a page at a wrong place has a wrong checksum
 }
 
-/// Learns from the first page of a database whether its pages have room for checksums.
+/// Reads from the first page of a database whether the database's pages have room for checksums.
 void record_first_page(file& f, const char* bytes, int amount, sqlite3_int64 at) {
     if (f.is_database && at == 0 && amount > reserved_at) f.has_checksums = bytes[reserved_at] == reserved;
 }
 
-/// Returns the checksum at the end of a page in the file, or 0 behind the end of the file.
+/// Returns the checksum that is stored at the end of a page, or 0 if the file ends before the checksum.
 std::uint64_t stored_checksum(sqlite3_file* f, int amount, sqlite3_int64 at) {
     std::uint64_t kept = 0;
     const sqlite3_int64 where = at + amount - reserved;
-    // A short read fills the rest with zeros.
+    // SQLite fills the rest of a short read with zeros.
     const int result = front::forward<&sqlite3_io_methods::xRead>(f, static_cast<void*>(&kept), reserved, where);
     return result == SQLITE_OK ? kept : 0;
 }
 
-/// Learns from the header of SQLite's WAL which generation of the WAL this is.
+/// Records the salts in the header of SQLite's WAL, which identify the generation of the WAL.
 void record_salts(file& f, const void* bytes, int amount, sqlite3_int64 at) {
     constexpr int salts_at = 16;
     if (f.is_own_log && at == 0 && amount >= salts_at + static_cast<int>(sizeof f.salts))
@@ -133,15 +133,15 @@ file* file_of(sqlite3* db) noexcept {
     return sqlite3_file_control(db, "main", ask_for_file, static_cast<void*>(&f)) == SQLITE_OK ? f : nullptr;
 }
 
-/// Calls `each` for the pages in the file, regardless of SQLite's WAL. Returns false if `each` has, or if the file
-/// cannot be read.
+/// Calls `each` for the pages in the file, without the changes in SQLite's WAL. Returns false if `each` has returned
+/// false, or if the file cannot be read.
 template <class F>
 bool each_page(sqlite3_file* f, const F& each) {
     unsigned char head[reserved_at];
     if (front::forward<&sqlite3_io_methods::xRead>(f, static_cast<void*>(head), reserved_at, sqlite3_int64{0}) !=
         SQLITE_OK)
         return false;
-    int page = head[16] << 8 | head[17];  // in SQLite's format, 1 stands for 65536
+    int page = head[16] << 8 | head[17];  // in SQLite's format, 1 means 65536
     if (page == 1) page = 65536;
     sqlite3_int64 bytes = 0;
     if (page < min_page_bytes || front::forward<&sqlite3_io_methods::xFileSize>(f, &bytes) != SQLITE_OK) return false;

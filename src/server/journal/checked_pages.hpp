@@ -1,7 +1,8 @@
 // An SQLite file system on top of the real one. It adds a checksum to every page of a database. The checksum covers the
-// page's bytes and its number. SQLite itself notices a damaged page only if it cannot interpret the page.
+// page's bytes and its number. Without this checksum, SQLite notices a damaged page only if it cannot interpret the
+// page.
 //
-// If the database was created with reserve_checksums, SQLite leaves the last 8 bytes of each page alone. This file
+// If the database was created with reserve_checksums, SQLite does not use the last 8 bytes of each page. This file
 // system fills in those bytes when SQLite writes a page to the database, and compares them when SQLite reads a page.
 // Other reads and other files pass through unchanged. Frames of SQLite's WAL have checksums of their own
 // (write_ahead_log.hpp).
@@ -28,14 +29,14 @@ void reserve_checksums(sqlite3* db) noexcept;
 [[nodiscard]] std::optional<std::uint64_t> damaged_page(sqlite3* db) noexcept;
 
 /// Returns a sum over the checksums of all pages in the file, or 0 if the sum is unknown. The sum identifies the file:
-/// another log, or an earlier state of this one, has another sum. The sum changes only when SQLite moves its own log
-/// into the file. The first call takes time in proportion to the size of the file.
+/// another log, or an earlier state of this log, has another sum. The sum changes only when SQLite moves its WAL into
+/// the file. The first call takes time in proportion to the size of the file.
 [[nodiscard]] std::uint64_t sum_of_pages(sqlite3* db) noexcept;
 /// Returns true if every page in the file matches its checksum. Reads the whole file.
 [[nodiscard]] bool all_pages_are_intact(sqlite3* db);
 
-/// Returns the salts of SQLite's WAL, which change when SQLite restarts that log. Returns 0 if SQLite has not
-/// started it.
+/// Returns the salts of SQLite's WAL, which change when SQLite restarts the WAL. Returns 0 if SQLite has not started a
+/// WAL.
 [[nodiscard]] std::uint64_t wal_salts(sqlite3* db) noexcept;
 
 }  // namespace tutti::server::journal

@@ -1,4 +1,4 @@
-// Checksums for data that the server writes and reads again. They detect accidents and decay, not tampering.
+// Checksums for data that the server writes and reads again. They detect accidental damage, not tampering.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@ namespace tutti::server::journal {
 
 /// How a checksum was computed. The numbers are part of the file format.
 enum class checksum_kind : std::uint8_t {
-    /// 64 bits, computed byte by byte: in logs of earlier versions, and for the identity of what a key stands for
+    /// 64 bits, computed byte by byte: used in logs of earlier versions, and to identify the call that a client's key
+    /// belongs to
     fnv1a,
     xxh3  ///< 64 bits, for everything that this version writes
 };

@@ -20,7 +20,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr char magic[8] = {'T', 'u', 't', 't', 'i', 'E', 'n', '3'};
 constexpr char magic_without_frames[8] = {'T', 'u', 't', 't', 'i', 'E', 'n', '2'};
-constexpr ::off_t apart = 512;  // distance of the slots: a disk writes a sector completely or not at all
+constexpr ::off_t apart = 512;  // distance of the slots; a disk writes a sector completely or not at all
 constexpr std::chrono::seconds between_syncs{1};
 
 struct slot {
@@ -34,7 +34,7 @@ struct slot {
     }
 };
 
-/// Reads the slot in these bytes. The slot has this format, or the one before, which had no number of frames.
+/// Reads the slot in these bytes, in the current format or in the earlier format, which has no number of frames.
 std::optional<slot> read_slot(const char* from, std::size_t bytes) {
     slot s{};
     std::memcpy(&s, from, std::min(bytes, sizeof s));
@@ -42,7 +42,7 @@ std::optional<slot> read_slot(const char* from, std::size_t bytes) {
     if (bytes >= sizeof s && std::memcmp(s.what, magic, sizeof magic) == 0 && s.sum == s.sum_of(offsetof(slot, sum)))
         return s;
     const std::uint64_t sum =
-        std::exchange(s.known.wal_frames, 0);  // the earlier format has its checksum in this place
+        std::exchange(s.known.wal_frames, 0);  // in the earlier format, this is the checksum
     const bool is_earlier = bytes >= before_frames + sizeof sum &&
                             std::memcmp(s.what, magic_without_frames, sizeof magic_without_frames) == 0;
     if (is_earlier && sum == s.sum_of(before_frames)) return s;
@@ -126,7 +126,7 @@ void durable_end::lower(std::uint64_t end) {
     durable_log_state now = last_;
     now.end = end;
     if (end == 1) now = {};  // the log has no calls any more
-    // Writes both slots, because the other slot must not claim more.
+    // Writes both slots, because the second slot must not claim a later end.
     if (!write(now) || !write(now) || ::fdatasync(descriptor_) != 0) fail("written");
 }
 

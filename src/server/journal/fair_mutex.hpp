@@ -1,5 +1,5 @@
-// A mutex whose owner cannot take it again before a thread that is already waiting. The thread that writes a snapshot
-// takes the log file again and again. The journal's thread waits for the file in between.
+// A mutex whose former owner cannot lock it again before a thread that is already waiting. The thread that writes a
+// snapshot locks the log file again and again. The journal's thread must be able to lock the file in between.
 //
 // Thread safety: any thread.
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace tutti::server::journal {
 
-/// Consists of two mutexes: a thread waits for `held_` while it holds `turn_`. A thread that has released `held_` needs
-/// `turn_` to take `held_` again, but the waiting thread holds `turn_`.
+/// Consists of two mutexes: a thread waits for `held_` while it holds `turn_`. The former owner of `held_` needs
+/// `turn_` before it can lock `held_` again, but the waiting thread holds `turn_`.
 class fair_mutex {
 public:
     void lock() {

@@ -7,7 +7,8 @@
 namespace tutti::server::journal {
 namespace {
 
-// Writing a batch takes some milliseconds, and a group of calls may have to wait for it.
+// The size limits the time to write a batch to some milliseconds, because a group of calls may have to wait for that
+// write.
 constexpr std::size_t bytes_in_batch = std::size_t{256} << 10, parts_in_batch = 500;
 
 }  // namespace

@@ -50,7 +50,8 @@ void journal::read_answers(const std::function<void(const stored_reply&)>& take)
 
 std::vector<leader_epoch> journal::begin_leader_epoch(bool later_term, const std::optional<handed_over>* latest) {
     std::vector<leader_epoch> all;
-    // While a follower is being promoted, it hears of terms and records them in the file.
+    // The file is locked because a follower that is being promoted may hear of a term, and then records the term in the
+    // file.
     with_file([&](log_store& file) {
         const std::uint64_t end = file.end();
         all = file.leader_epochs();
@@ -82,8 +83,8 @@ void journal::begin(std::vector<leader_epoch> all) {
         not_in_snapshot_.store(file.snapshot_position());
         bytes_to_replay_.store(file.bytes());
     });
-    // `next_` never decreases, although the leader's last positions may have been holes. Otherwise a follower's call
-    // that has read `next_`, but not yet durable_, would wait for a position that no call reserves.
+    // The leader's last positions may have been holes, but `next_` must never decrease. Otherwise a follower's call
+    // that has read `next_`, and not yet `durable_`, would wait for a position that no call reserves.
     const std::uint64_t next = std::max(end, next_.load());
     next_.store(next);
     durable_.store(next);
@@ -96,7 +97,7 @@ void journal::begin(std::vector<leader_epoch> all) {
     thread_ = std::thread{[this] { work(); }};
     if (!has_followed_) followers_.start();
     followers_.lead(std::move(all), has_followed_ ? 0 : how_.await_followers);
-    record_announced_term(term);  // heard before it led, and after it had chosen its term
+    record_announced_term(term);  // a term that it heard of after it had chosen its own, and before it led
 }
 
 std::uint64_t journal::close() noexcept {
@@ -120,7 +121,7 @@ void journal::resume_leading() {
 
 void journal::yield_lead_to(const std::string& leader) {
     has_followed_ = true;
-    yielded_.store(true);  // comes first: see holds
+    yielded_.store(true);  // stored first: see hold_until_durable
     {
         const std::scoped_lock lock{mutex_};
         ending_ = true;
@@ -135,8 +136,8 @@ void journal::yield_lead_to(const std::string& leader) {
     followers_.follow(leader);
 }
 
-/// Ends the waits of calls that came after the last check of the journal's thread. All reserved positions are durable
-/// by then, and a follower's positions are durable before a call sees them (append).
+/// Ends the waits of calls that arrived after the last check of the journal's thread. All reserved positions are
+/// durable by then, and a follower's positions are durable before a call sees them (append).
 void journal::finish_late_waits() noexcept {
     for (durability_waiter* w = held_.exchange(nullptr); w != nullptr;) {
         durability_waiter* const one = std::exchange(w, w->next_);
@@ -192,7 +193,7 @@ bool journal::append(const log_chunk& from) noexcept {
         }
         store_.check_names();
         store_.append(from.groups, from.epochs, from.upto, from.epoch.term, how_.sync != log_sync::never);
-        is_there = true;  // even if a later step fails, these groups are to be run and are not appended again
+        is_there = true;  // even if a later step fails, these groups are in the log and have to be run
         std::optional<std::int64_t> latest;
         for (const group& g : from.groups) {
             record_written(g, 1);
@@ -200,7 +201,7 @@ bool journal::append(const log_chunk& from) noexcept {
         }
         if (latest) reply_times_.continue_from(*latest);  // answers carry the time of the leader's clock
         durable_.store(std::max(end, from.upto), std::memory_order_release);
-        // last, so that a call that reads next_ waits only for durable positions
+        // stored last, so that a call that reads next_ waits only for durable positions
         next_.store(std::max(end, from.upto));
         checkpoint_file();
         leave_error_state();
@@ -222,13 +223,15 @@ void journal::checkpoint_file() {
 }
 
 std::size_t journal::pending() const noexcept {
-    // The order of the loads matters: everything written was reserved before.
+    // The written bytes are loaded first: they were reserved before they were written, so the difference cannot be
+    // negative.
     const std::uint64_t written = written_bytes_.load(std::memory_order_acquire);
     return reserved_bytes_.load(std::memory_order_relaxed) - written;
 }
 
 bool journal::has_room_for(std::size_t bytes, const stored_reply* answer) const noexcept {
-    // The last record of a group joins records that have not yet reached max_group_bytes bytes (collect).
+    // A group accepts records until it has max_group_bytes bytes (collect). So the last record of a group may exceed
+    // that limit by its whole length.
     return bytes <= store_.max_piece_bytes() - max_group_bytes && bytes_of(answer) <= store_.max_piece_bytes();
 }
 
@@ -237,9 +240,9 @@ reserved_record journal::reserve_record(std::size_t bytes, const stored_reply* a
     if (closed_) [[unlikely]]
         throw log_closed_error{};
     const reserved_record at = buffer_.reserve(bytes);
-    // This is the oldest position on its way to the disk. The journal's thread may be making the position before it
-    // durable at this moment. Then that thread has found an earlier time, and has stored that time before durable_
-    // (write).
+    // If all earlier positions are durable, this is the oldest position on its way to the disk. The journal's thread
+    // may only now have made the previous position durable. Then that thread has stored its earlier time in oldest_
+    // before it stored durable_ (write).
     if (durable_.load(std::memory_order_acquire) == at.position)
         oldest_.store(base::ticks(), std::memory_order_relaxed);
     const std::uint64_t all = bytes + bytes_of(answer) + overhead;
@@ -264,16 +267,16 @@ void journal::separate_groups(const reserved_record& at) noexcept {
     wake_if_idle();
 }
 
-// Calls that wait for their answers wake the journal's thread themselves (wake_thread). A position only ends a sleep
-// for_anything, because waking costs a system call: one for each group, not one for each record. Either this function
-// sees that the thread sleeps, or the thread sees the position, which was reserved before (next_).
+// Calls whose answers wait wake the journal's thread themselves (wake_thread). A completed position only ends the sleep
+// `for_anything`. So the thread is woken, by a system call, once for each group and not for each record. Either this
+// function sees that the thread sleeps, or the thread sees the position, which was reserved before (next_).
 void journal::wake_if_idle() noexcept {
     if (how_.sync != log_sync::always && sleep_state_.load() == sleep_state::for_anything) wake_thread();
 }
 
-// Pairs with sleep_state_, as in io_thread.cpp. A thread that pushes reads sleep_state_ afterwards. The journal's
-// thread sets sleep_state_ and then checks for what was pushed. All accesses are sequentially consistent, so one of the
-// two sees the other.
+// Pairs with sleep_state_, as in io_thread.cpp. A thread first pushes a call and then reads sleep_state_. The journal's
+// thread first sets sleep_state_ and then checks for pushed calls. All accesses are sequentially consistent, so one of
+// the two sees the other.
 void journal::wake_thread() noexcept {
     if (sleep_state_.load() == sleep_state::none || sleep_state_.exchange(sleep_state::none) == sleep_state::none)
         return;
@@ -302,8 +305,8 @@ bool journal::hold_until_durable(durability_waiter& w, std::uint64_t awaits,
     }
     w.awaits_ = awaits;
     push(held_, w, &durability_waiter::next_);
-    // Either the last look of the journal's thread finds the call, or this function finds that the thread no longer
-    // looks. The thread sets yielded_ before that check, and both accesses are sequentially consistent.
+    // Either the last check of the journal's thread finds the call, or this function finds that the thread no longer
+    // checks. The thread sets yielded_ before that check, and both accesses are sequentially consistent.
     if (yielded_.load()) [[unlikely]] {
         finish_late_waits();
         return true;
@@ -312,9 +315,9 @@ bool journal::hold_until_durable(durability_waiter& w, std::uint64_t awaits,
         if (awaits >= awaited_position_.load()) request_group();
         return true;
     }
-    // Either this function sees that the host sleeps, or the host, which sets its flag first, sees the call
-    // (expect_no_more_calls). Both accesses are sequentially consistent. Under `everysec`, the journal does not use
-    // hosts.
+    // The host sets its flag before it checks for calls (expect_no_more_calls). So either this function sees that the
+    // host sleeps, or the host sees the call. Both accesses are sequentially consistent. Under `everysec`, the journal
+    // does not use hosts.
     const bool hosted = how_.sync == log_sync::always && owner_sleep_flag != nullptr && !owner_sleep_flag->load();
     if (!hosted) request_group();
     return true;
@@ -373,15 +376,16 @@ void journal::wait_for_work() {
     if (has_error_.load()) {
         changed_.wait_for(lock, between_attempts, [this] { return ending_; });
     } else if (uncollected_ == uncollected::more) {
-        // Continues at once.
+        // Continues without waiting, because more positions are ready.
     } else if (uncollected_ == uncollected::missing || waiting_ != nullptr) {
-        // The missing record will be complete soon.
+        // Waits only briefly, because the missing record will be complete soon.
         changed_.wait_for(lock, for_a_gap, called);
     } else {
         sleep_state_.store(sleep_state::for_anything);
-        // Under `always`, only waiting calls are worth a group; a record without a waiting call belongs to a call that
-        // has not ended. Calls that came while the latest group was written do not request a group, because its clients
-        // are about to call again. If those clients do not call, the timeout below begins the group.
+        // Under `always`, a group begins only if a call waits, because a record without a waiting call belongs to a
+        // call that has not ended. Calls that arrived while the latest group was written do not request a group,
+        // because that group's clients are about to call again. If these clients do not call, the timeout below begins
+        // the group.
         const bool has_request = how_.sync == log_sync::always ? group_requested_.load() : has_work();
         const bool waits = how_.sync == log_sync::always && held_.load() != nullptr;
         if (!has_request && waits) changed_.wait_for(lock, group_commit_delay::max_delay, called);
@@ -390,7 +394,7 @@ void journal::wait_for_work() {
         if (how_.sync == log_sync::always) {
             gather(lock);
         } else {
-            // Puts many records into one group, unless an answer waits.
+            // Waits, unless an answer is waiting, so that many records form one group.
             is_woken_ = false;
             sleep_state_.store(sleep_state::for_a_waiter);
             if (held_.load() == nullptr) changed_.wait_for(lock, between_groups, called);
@@ -400,14 +404,15 @@ void journal::wait_for_work() {
     is_woken_ = false;
 }
 
-/// Begins a cycle. Calls that request a group from here on request the next one.
+/// Begins a cycle. Requests that arrive after this call are for the next group.
 void journal::begin_cycle() noexcept {
     writing_.store(true);
     hosts_expect_no_more_.store(false);
     group_requested_.store(false);
 }
 
-/// Waits for more calls, under `always`, when a call waits. Calls wake the thread once they reach the expected number.
+/// Under `always`, when one call waits, waits for more calls. Calls wake the thread once they reach the expected
+/// number.
 void journal::gather(std::unique_lock<std::mutex>& lock) {
     const std::uint64_t enough = awaited_position_.load();
     const auto called = [this] { return is_woken_ || ending_ || snapshot_to_store_.has_value(); };
@@ -434,7 +439,8 @@ void journal::work() {
         do {
             begin_cycle();
             collected_at_ = base::ticks();
-            // Takes calls before records: a call has reserved its position before it waits.
+            // The waiting calls are collected before the records. A call reserves its position before it waits, so the
+            // records of all collected calls are found.
             durability_waiter* held = held_.exchange(nullptr);
             while (held != nullptr) {
                 durability_waiter* const one = std::exchange(held, held->next_);
@@ -451,14 +457,15 @@ void journal::work() {
         } while (last && has_work() && !has_error_.load());
     }
     if (yielded_.load()) return;  // everything is written, and the server continues
-    // The executor has ended every call, so no position is missing. The rest could not be written.
+    // The executor has ended every call, so no position is missing. Calls that still wait could not be written.
     waits_for_disk_no_more_.store(true);
     has_error_.store(true);
     finish_waits();
 }
 
 bool journal::collect() noexcept {
-    // Reads next_ after collected_at_: later positions are answered after that time.
+    // Reads next_ after the clock was read for collected_at_, so calls with later positions are answered after that
+    // time.
     const std::uint64_t upto = next_.load(std::memory_order_acquire);
     uncollected_ = uncollected::nothing;
     try {
@@ -495,8 +502,8 @@ void journal::collect(const complete_range& some) {
         ready_bytes_ += bytes_of(some.answer);
         if (!some.records.empty()) ready_.answers.push_back(std::move(*owned));
     }
-    // No group has positions on both sides of a cut, because a follower that has copied the snapshot fetches groups
-    // from there.
+    // A group must not have positions on both sides of a cut, because a follower that has copied the snapshot fetches
+    // groups from the cut on.
     ready_ends_ = some.cut && ready_calls_ != 0;
     ready_bytes_ += some.reserved + some.positions * overhead;
     buffer_.consume(some);
@@ -520,9 +527,9 @@ bool journal::write(bool sync) noexcept {
             ready_calls_ = 0;
             ready_ends_ = false;
         }
-        // Everything reserved before collected_at_ is in the file, unless something is left over. This store comes
-        // before the one to durable_: a call that reserves while the log is otherwise durable sets a later time, which
-        // must persist.
+        // If nothing is left over, everything reserved before collected_at_ is in the file. oldest_ is stored before
+        // durable_. When everything is durable, a call that reserves a position stores a later time, and that later
+        // time must persist.
         if (uncollected_ == uncollected::nothing) oldest_.store(collected_at_, std::memory_order_relaxed);
         written_bytes_.store(written_bytes_.load(std::memory_order_relaxed) + std::exchange(ready_bytes_, 0),
                              std::memory_order_release);
@@ -562,7 +569,7 @@ void journal::enter_error_state(const log_store_error& why) noexcept {
         const std::scoped_lock lock{mutex_};
         error_ = std::move(line);
     } catch (const std::bad_alloc&) {
-        // There is no memory for the text.
+        // There is no memory for the text, so the error is not described.
     }
 }
 

@@ -1,4 +1,5 @@
-// How a journal keeps snapshots: the calling thread adds the parts, and the journal's thread makes the exchange.
+// Stores the journal's snapshots: the calling thread adds the parts, and the journal's thread replaces the previous
+// snapshot by the new one.
 #include "server/journal/journal.hpp"
 
 namespace tutti::server::journal {
@@ -15,7 +16,7 @@ void journal::change_snapshot(const std::function<void(log_store&)>& what) {
             file.checkpoint_if_long();
         });
     } catch (const log_store_error& e) {
-        if (!e.is_retryable()) enter_error_state(e);  // as after a failed fsync, calls are affected, too
+        if (!e.is_retryable()) enter_error_state(e);  // the error also affects calls, like a failed fsync
         throw;
     }
 }
@@ -50,8 +51,8 @@ void journal::write_snapshot() noexcept {
     std::uint64_t position = 0;
     {
         const std::scoped_lock lock{mutex_};
-        // The calls that the snapshot holds must be in the log before the snapshot is. Otherwise a start would find
-        // them twice, or a gap before the snapshot.
+        // The calls that the snapshot contains must be in the log before the snapshot is stored. Otherwise a start
+        // would find these calls twice, or a gap before the snapshot.
         const bool ready =
             snapshot_to_store_ && (is_broken_ || has_error_.load() || durable_.load() >= *snapshot_to_store_);
         if (!ready) return;
@@ -81,14 +82,15 @@ std::string journal::finish_snapshot(std::uint64_t position) noexcept {
     }
 }
 
-/// Drops what the snapshot replaced. The snapshot is stored already, so the next snapshot drops whatever fails now.
+/// Drops the data that the snapshot replaced. The snapshot is already stored. If dropping fails now, the next snapshot
+/// drops the rest.
 std::string journal::drop_replaced() noexcept {
     try {
         for (bool more = true; more;) change_snapshot([&](log_store& file) { more = file.drop_replaced(); });
     } catch (const log_store_error& e) {
         if (!e.is_retryable()) return e.what();
     } catch (const std::exception&) {
-        // There is no memory.
+        // There is no memory for the text of the error.
     }
     return {};
 }

@@ -6,7 +6,8 @@
 namespace tutti::server::journal {
 namespace {
 
-// Several short calls share a chunk. A call that does not fit gets its own chunk.
+// The usual size of a chunk, which several short calls share. A call that does not fit into such a chunk gets its own
+// chunk.
 constexpr std::size_t usual_bytes = std::size_t{256} << 10;
 constexpr std::size_t usual_states = 4096;
 
@@ -21,7 +22,7 @@ struct log_buffer::chunk {
     std::uint64_t first = 0;            // the position of the first state
     std::atomic<chunk*> next{nullptr};  // its `first` is the end of this chunk
 
-    // Used by the call that reserves.
+    // Only the call that is reserving a position uses these members.
     std::size_t used = 0, count = 0;
 };
 
@@ -45,7 +46,7 @@ void log_buffer::begin(std::uint64_t position) {
 }
 
 log_buffer::chunk& log_buffer::extend(std::size_t bytes) {
-    // Acquire: the journal's thread, which put the chunk here, has finished reading its states.
+    // Acquire: the journal's thread has put the chunk into spare_, and had read all of the chunk's states before.
     chunk* c = bytes > usual_bytes ? nullptr : spare_.exchange(nullptr, std::memory_order_acquire);
     if (c == nullptr) c = new chunk{std::max(bytes, usual_bytes)};
     c->first = last_->first + last_->count;
@@ -75,8 +76,8 @@ complete_range log_buffer::find_complete(std::uint64_t upto, std::size_t max_byt
     while (behind != nullptr && behind->first <= consumed_) {
         chunk* const over = std::exchange(first_, first_->next.load(std::memory_order_relaxed));
         offset_ = 0;
-        // Release: see extend. One spare chunk is enough, because the journal's thread consumes faster than calls
-        // reserve, unless the disk is full.
+        // Release: pairs with the acquire in extend(). One spare chunk is enough, because the journal's thread consumes
+        // faster than calls reserve, unless the disk is full.
         if (over->free_bytes != usual_bytes) delete over;
         else delete spare_.exchange(over, std::memory_order_acq_rel);
         behind = first_->next.load(std::memory_order_acquire);

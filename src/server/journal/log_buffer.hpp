@@ -1,14 +1,15 @@
 // The records that calls have reserved and the journal's thread has not consumed. The records lie one after the other,
-// in the order of their positions, in reusable chunks of memory. A call reserves a record under a lock, fills it
-// without a lock, and then sets its state: the record is complete. The journal's thread finds ranges of complete
-// records and copies each range at once.
+// in the order of their positions, in reusable chunks of memory. A call reserves a record under a lock and fills it
+// without a lock. Then the call sets the record's state, which marks the record as complete. The journal's thread finds
+// ranges of complete records and copies each range at once.
 //
 //   LBF1  Calls reserve under the journal's lock. Only the journal's thread finds and consumes ranges. A record belongs
 //         to the call that has reserved it until that call sets its state.
-//   LBF2  The journal's thread acquires `next` (journal.hpp) and then sees every reservation below that position. The
-//         record's state is either 0, or set by the call that reserved the record, and the record's chunk is linked.
-//   LBF3  Once all positions of a chunk are consumed, calls no longer touch the chunk. Each of its records is complete,
-//         and setting the state is the last access of a call to its record.
+//   LBF2  The journal's thread acquires `next` (journal.hpp) and then sees every reservation below that position. For
+//         each such reservation, the record's chunk is linked, and the record's state is either 0 or set by the call
+//         that reserved the record.
+//   LBF3  Once all positions of a chunk are consumed, calls no longer touch the chunk. The reason is that all records
+//         of the chunk are complete, and a call's last access to its record sets the state.
 #pragma once
 
 #include <atomic>
@@ -21,10 +22,10 @@
 
 namespace tutti::server::journal {
 
-/// The state of one position.
+/// The state of one reserved position.
 struct record_state {
-    /// 0: the record is reserved and not complete. Otherwise, the number of reserved bytes, above the bits of the
-    /// outcome.
+    /// 0: the record is reserved and not complete. Otherwise: the number of reserved bytes, shifted left past the bits
+    /// of the outcome.
     std::atomic<std::uint64_t> value{0};
     stored_reply* answer = nullptr;
 
@@ -43,9 +44,9 @@ struct reserved_record {
 /// The complete records at the front of the buffer: either consecutive calls, or one hole.
 struct complete_range {
     std::uint64_t positions = 0;     ///< 0: the first record is not complete
-    std::string_view records{};      ///< of all of them; empty: a hole
+    std::string_view records{};      ///< the records of all these positions; empty: a hole
     std::size_t reserved = 0;        ///< bytes
-    stored_reply* answer = nullptr;  ///< answer of the last one
+    stored_reply* answer = nullptr;  ///< answer of the last position
     bool cut = false;                ///< true for a hole that is a cut
 };
 
@@ -56,12 +57,12 @@ public:
     log_buffer(const log_buffer&) = delete;
     log_buffer& operator=(const log_buffer&) = delete;
 
-    /// Starts empty, or anew after all records are complete and consumed. REQUIRES: LBF1, and the journal's thread is
-    /// not in find_complete(). @throws std::bad_alloc  nothing has changed
+    /// Initializes an empty buffer, or starts again after all records are complete and consumed. REQUIRES: LBF1, and
+    /// the journal's thread is not in find_complete(). @throws std::bad_alloc  nothing has changed
     void begin(std::uint64_t position);
-    /// Reserves the position after the latest one. @throws std::bad_alloc  then nothing is reserved
+    /// Reserves the position after the latest reserved one. @throws std::bad_alloc  then nothing is reserved
     [[nodiscard]] reserved_record reserve(std::size_t bytes);
-    /// Sets the state of a record: it is complete, with this outcome. Takes ownership of the answer.
+    /// Marks a record as complete, with this outcome. Takes ownership of the answer.
     static void set_state(const reserved_record& at, std::uint64_t what,
                           std::unique_ptr<stored_reply> answer = {}) noexcept {
         at.state->answer = answer.release();
@@ -69,7 +70,8 @@ public:
                               std::memory_order_release);  // pairs with the load in find_complete
     }
 
-    /// Returns the first range of complete records before `upto`. The range has `max_bytes` bytes, or one record more.
+    /// Returns the first range of complete records before `upto`. The range ends with the record that reaches
+    /// `max_bytes` bytes, or earlier.
     /// REQUIRES: those positions were reserved.
     [[nodiscard]] complete_range find_complete(std::uint64_t upto, std::size_t max_bytes) noexcept;
     /// Consumes the range that `find_complete` returned last. The caller then owns the range's answer.
@@ -85,7 +87,7 @@ private:
 
     std::atomic<chunk*> spare_{nullptr};
 
-    // Used by the journal's thread.
+    // Only the journal's thread uses these members.
     alignas(64) chunk* first_ = nullptr;
     std::uint64_t consumed_ = 1;  // all positions before this one are consumed
     std::size_t offset_ = 0;      // offset in bytes of consumed_ in its chunk

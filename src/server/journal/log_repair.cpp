@@ -1,5 +1,5 @@
-// `check_log` and `repair_log`. A repair works like a follower that copies the log: it takes the snapshot and the
-// readable groups behind it.
+// Implements `check_log` and `repair_log`. A repair works like a follower that copies the log: the repair copies the
+// snapshot and the readable groups after it.
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void need_log(const std::string& file) {
         throw log_store_error{file + " is empty: no server has written a log there", false};
 }
 
-/// Runs `what`, and records the reason if it fails.
+/// Runs `what`. If `what` fails, records the reason in `at`.
 template <class F>
 void read_log(log_contents& at, const F& what) {
     try {
@@ -56,7 +56,7 @@ log_contents contents_of(log_store& log) {
     return all;
 }
 
-/// Returns the leader epochs of `from` behind the leader epoch of `to`'s last call.
+/// Returns the leader epochs of `from` that follow the leader epoch of the last call in `to`.
 std::vector<journal::leader_epoch> later_leader_epochs(log_store& from, log_store& to) {
     std::vector<journal::leader_epoch> all = from.leader_epochs();
     const journal::leader_epoch last = to.last_leader_epoch();
@@ -65,14 +65,14 @@ std::vector<journal::leader_epoch> later_leader_epochs(log_store& from, log_stor
     return all;
 }
 
-/// Copies groups until one cannot be read.
+/// Copies groups up to the first group that cannot be read.
 void copy_groups(log_store& from, log_store& to, std::uint64_t position) {
     for (;;) {
         std::vector<journal::group> some;
         try {
             some = from.read_from(position, 1);
         } catch (const log_store_error&) {
-            return;  // the report names the group
+            return;  // the report of the check names the group
         }
         if (some.empty()) return;
         position = some.back().last + 1;
@@ -89,7 +89,8 @@ void copy(log_store& from, const std::string& file) {
     copy_groups(from, to, c.position);
 }
 
-/// Throws if the tables themselves, or the snapshot, cannot be read. The calls behind them would then be useless.
+/// Throws if the tables themselves, or the snapshot, cannot be read. Without the snapshot, the calls after it would be
+/// useless.
 void need_beginning(log_store& log, const std::string& file) {
     if (log.is_mixed()) {
         throw log_store_error{"cannot repair the log " + file + ": " + log.damage().front() +
@@ -121,9 +122,9 @@ void name_too(const std::string& file, const std::string& name) {
     throw log_store_error{file + " cannot be named " + name + ": " + std::generic_category().message(errno), true};
 }
 
-/// Gives the files of `anew` the names of `file`, and new names to the files of `file`. If this is interrupted, a start
-/// refuses the remains. For that, SQLite's log is removed before its database, and the file that records the log's end
-/// is replaced last.
+/// Renames the files of `file` to unused names, and the files of `anew` to the names of `file`. If the process is
+/// interrupted here, a start must refuse the remaining files. Therefore SQLite's WAL is removed before the database is
+/// replaced, and the file that records the log's end is replaced last.
 std::string replace_log(const std::string& file, const std::string& anew) {
     std::string kept_as = unused_name(file);
     name_too(file, kept_as);

@@ -16,8 +16,8 @@ void log_store::fail(const std::string& doing, int code, const std::string& why)
     if (code == SQLITE_IOERR_DATA) throw_damaged_page();
     if (kind == SQLITE_CORRUPT) throw_damage(why, std::nullopt);
     if (kind == SQLITE_NOTADB && known_.end > 1) throw_damage("its first page is not that of a database", std::nullopt);
-    // A failed write leaves nothing behind, whatever the reason. A failed fsync may have lost pages that the system
-    // counts as written from then on.
+    // A failed write leaves nothing behind, whatever the reason, so it can be repeated. After a failed fsync, pages may
+    // be lost although the system counts them as written.
     const bool again = code != SQLITE_IOERR_FSYNC && code != SQLITE_IOERR_DIR_FSYNC && code != SQLITE_IOERR_CLOSE &&
                        (kind == SQLITE_FULL || kind == SQLITE_IOERR || kind == SQLITE_BUSY || kind == SQLITE_NOMEM ||
                         kind == SQLITE_TOOBIG);
@@ -40,7 +40,7 @@ log_store::~log_store() { close(); }
 void log_store::close() noexcept {
     for (sqlite3_stmt** const s : {&begin_, &commit_, &add_group_, &add_reply_})
         sqlite3_finalize(std::exchange(*s, nullptr));
-    // On close, SQLite removes its own log, and only the database remains.
+    // On close, SQLite removes its WAL, so that only the database remains.
     std::uint64_t pages = 0;
     try {
         if (std::exchange(database_, std::nullopt)) {
@@ -48,8 +48,8 @@ void log_store::close() noexcept {
             if (checkpoint_wal()) pages = sum_of_pages(db_);
         }
     } catch (const log_store_error&) {
-        // The statement in -end about the pages is on the disk, and closing would change the pages. So SQLite must not
-        // move its log.
+        // The file -end on the disk still describes the current pages. If SQLite moved its WAL into the database on
+        // close, these pages would change, so this is disabled.
         sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     }
     if (sqlite3_close(std::exchange(db_, nullptr)) == SQLITE_OK && pages != 0)
@@ -67,7 +67,7 @@ void log_store::record_end(std::uint64_t end) noexcept {
 /// Checkpoints SQLite's WAL. REQUIRES: forget_pages() has been called.
 bool log_store::checkpoint_wal() noexcept {
     if (sqlite3_wal_checkpoint_v2(db_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr) != SQLITE_OK) return false;
-    wal_pages_ = 0;  // the log no longer needs any of them
+    wal_pages_ = 0;  // the log no longer needs the frames of SQLite's WAL
     return true;
 }
 
@@ -83,7 +83,7 @@ void log_store::change(const std::function<void()>& what) {
     }
 }
 
-/// Makes the next change reach the disk before its function returns.
+/// From now on, each transaction is on the disk when the function that commits it returns.
 void log_store::write_through() { synchronize(true); }
 
 /// Runs `what` as one transaction that is on the disk on return, and records it in -end.
@@ -93,8 +93,8 @@ void log_store::change_durably(const std::function<void()>& what) {
     record_all();
 }
 
-/// Records in -end that a transaction, and everything before it, is on the disk. The transaction is complete, so this
-/// must not fail.
+/// Records in -end that a transaction, and everything before it, is on the disk. Must not fail, because the transaction
+/// is already complete.
 void log_store::record_all() noexcept { record_end(readable_end().value_or(durable_end_.end())); }
 
 void log_store::add_answers(const std::vector<stored_reply>& answers, std::uint64_t group) {
@@ -111,8 +111,8 @@ void log_store::add_answers(const std::vector<stored_reply>& answers, std::uint6
 
 void log_store::synchronize(bool sync) {
     if (sync == synchronous_) return;
-    // NORMAL syncs only when SQLite moves its own log into the file. FULL syncs each transaction, and so everything
-    // before it.
+    // With NORMAL, SQLite syncs only when it moves its WAL into the database. With FULL, SQLite syncs each transaction,
+    // and so everything before the transaction.
     run(sync ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
     synchronous_ = sync;
 }
@@ -141,7 +141,7 @@ void log_store::count(std::span<const group> groups) noexcept {
     try {
         for (const group& g : groups) bytes_->add(g.first, g.records.size());
     } catch (const std::bad_alloc&) {
-        bytes_.reset();  // recomputed on demand from the file
+        bytes_.reset();  // recomputed from the file when needed
     }
 }
 

@@ -1,6 +1,6 @@
 // The file of the log: an SQLite database in WAL mode. A group of records is one row and one transaction of the
-// database, so a crash keeps all of it or nothing. A snapshot and the end of the range that it replaces are also one
-// transaction.
+// database, so a crash keeps the whole group or nothing. A snapshot and the end of the range that it replaces are also
+// written in one transaction.
 //
 // A crash of the process or the machine may leave a torn end: a part of a group whose calls were not answered as
 // durable. The store cuts off the torn end and reports it. Any other corruption is damage: a damaged page of the file
@@ -8,14 +8,14 @@
 // ends before the end that was on the disk (durable_end.hpp) is damaged, too. On damage, the start fails, and the store
 // changes no file.
 //
-// The store records each transaction that a caller may rely on in -end, after its fsync. These are groups (add,
-// append), snapshots (finish_snapshot, replace_by), and transactions without calls (change_durably: leader epochs,
-// terms, former leaders, handovers, redirections, the follower's number). Without that note, damage of the last such
-// transaction would look like a torn end. Two kinds of transactions are not noted, because a crash may lose them. They
-// add parts to an unfinished snapshot, or remove replaced groups, replaced parts and old answers.
+// After the fsync of a transaction that a caller may rely on, the store records the transaction in -end. These are
+// groups (add, append), snapshots (finish_snapshot, replace_by), and transactions without calls (change_durably: leader
+// epochs, terms, former leaders, handovers, redirections, the follower's number). Without that record, damage of the
+// last such transaction would look like a torn end. A transaction is not recorded if a crash may lose it: if it adds
+// parts to an unfinished snapshot, or removes replaced groups, replaced parts or old answers.
 //
-// Why SQLite: one file, and every error of write and fsync returns as a code, after which the database is unchanged.
-// Why not RocksDB or LMDB: docs/server-operation.md has the figures.
+// SQLite is used because it has one file, and because it reports every error of write and fsync as a code, after which
+// the database is unchanged. For figures of RocksDB and LMDB, see docs/server-operation.md.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -41,20 +41,20 @@ namespace tutti::server::journal {
 class log_store_error : public std::runtime_error {
 public:
     log_store_error(const std::string& what, bool retryable) : std::runtime_error{what}, is_retryable_{retryable} {}
-    /// Returns true if the state on the disk is known, as on a full disk. Then the caller can write other data now, and
-    /// this data later. Otherwise only a restart can read the state, as after a failed fsync: the system may have
-    /// dropped its pages.
+    /// Returns true if the state on the disk is known, for example after the disk was full. Then the caller can write
+    /// other data now, and this data later. Returns false if only a restart can read the state, for example after a
+    /// failed fsync, because the system may have dropped the pages.
     [[nodiscard]] bool is_retryable() const noexcept { return is_retryable_; }
 
 private:
     bool is_retryable_;
 };
 
-/// The answer of a call with an ID. The log keeps the answer with the call, so that a client can repeat the call after
-/// a restart.
+/// The answer of a call with an ID. The log stores the answer with the call, so that a client can safely repeat the
+/// call after a restart.
 struct stored_reply {
     std::string key;
-    std::uint64_t call = 0;  ///< identifies the call that the key stands for
+    std::uint64_t call = 0;  ///< identifies the call that the key belongs to
     std::string answer;
     std::int64_t at = 0;  ///< time by the reply_clock
 };
@@ -67,7 +67,7 @@ struct group {
 };
 
 struct snapshot {
-    std::uint64_t position = 0;  ///< position of the first call that is not in it
+    std::uint64_t position = 0;  ///< position of the first call that the snapshot does not contain
     std::vector<std::string> parts{};
 };
 
@@ -86,15 +86,15 @@ struct leader_epoch {
     [[nodiscard]] bool is(const leader_epoch& other) const noexcept { return term == other.term && id == other.id; }
 };
 
-/// A former leader that this server has replaced, and that has not heard of it yet: its address, and this server's
-/// credentials there.
+/// A former leader that this server has replaced, and that has not heard of this yet: its address, and this server's
+/// credentials on that server.
 struct former_leader {
     std::string host{};
     std::uint16_t port = 0;
     std::string user{}, tls_authority{};
 };
 
-/// The role that a handover gave this server, which its options do not contain.
+/// The role that a handover gave this server. The server's options do not contain this role.
 struct handed_over {
     /// this server took over from that server; otherwise this server handed over to that server
     bool leads = false;
@@ -113,9 +113,9 @@ struct redirection {
     address from{}, to{};
 };
 
-/// The state that a follower begins with if it has no log, or is too far behind.
+/// The state with which a follower begins if it has no log, or if its log is too old.
 struct initial_copy {
-    std::uint64_t position = 1;  ///< position of the first call that is not in it
+    std::uint64_t position = 1;  ///< position of the first call that the snapshot does not contain
     std::vector<leader_epoch> epochs{};
     std::vector<stored_reply> answers{};
     std::uint64_t parts = 0;
@@ -124,14 +124,14 @@ struct initial_copy {
 /// How a store reacts to a damaged log.
 enum class damage_policy : std::uint8_t {
     refuse,  ///< throws
-    /// continues as far as the log can be read, and changes nothing; for programs that report or save its contents
+    /// opens the log as far as it can be read, and changes nothing; for programs that report or save the log's contents
     report
 };
 
 class log_store {
 public:
     /// Opens the file, creates it if it does not exist, and locks it for this process. @throws log_store_error  also if
-    /// another process has locked it, or if it is of another version, or damaged
+    /// another process has locked the file, or if the file is damaged or from a newer version
     explicit log_store(const std::string& file, damage_policy how = damage_policy::refuse);
     ~log_store();
     log_store(const log_store&) = delete;
@@ -141,32 +141,32 @@ public:
     /// key.
     [[nodiscard]] std::size_t max_piece_bytes() const noexcept { return max_piece_bytes_; }
 
-    /// Returns the findings from opening the file, for users: one line each.
+    /// Returns what users should know about the opening of the file, one line for each finding.
     [[nodiscard]] const std::vector<std::string>& findings() const noexcept { return findings_; }
     /// Returns the damage found under damage_policy::report, one line each.
     [[nodiscard]] const std::vector<std::string>& damage() const noexcept { return damage_; }
     /// Returns true if the files do not belong together, under damage_policy::report. Then the readable data may come
     /// from several logs.
     [[nodiscard]] bool is_mixed() const noexcept { return is_mixed_; }
-    /// Returns the last call that is known to have been in the log; 0: none.
+    /// Returns the position of the last call that is known to have been in the log; 0: no call is known.
     [[nodiscard]] std::uint64_t last_known_call();
 
-    /// Checks that the files still have their names, because a start could not find them otherwise. @throws
-    /// log_store_error if a file was removed, renamed or replaced; the operator may put it back
+    /// Checks that the files still have their names, because otherwise the next start could not find them. @throws
+    /// log_store_error if a file was removed, renamed or replaced; the operator may undo this
     void check_names();
-    /// Adds groups. With `sync`, they are on the disk on return, and so is everything added before. @throws
-    /// log_store_error no group was added
+    /// Adds groups. With `sync`, these groups and all earlier ones are on the disk on return. @throws log_store_error
+    /// no group was added
     void add(std::span<const group> groups, bool sync);
-    /// Replaces the snapshot if there are calls that the old one does not hold. Drops the groups that are older than
-    /// the new snapshot, except for the newest ones, up to `retained_bytes` bytes of records. The change is on the disk
-    /// on return. @throws log_store_error  the snapshot and the groups are unchanged
+    /// Replaces the snapshot if there are calls that the old snapshot does not contain. Drops the groups that are older
+    /// than the new snapshot, but retains the newest of them, up to `retained_bytes` bytes of records. The change is on
+    /// the disk on return. @throws log_store_error  the snapshot and the groups are unchanged
     void replace_snapshot(const snapshot& s, std::uint64_t retained_bytes);
 
     // ---- the same in short steps, between which groups may be added
     /// Begins a snapshot beside the current one. REQUIRES: drop_replaced() has returned false since the latest snapshot
     /// was begun.
     void begin_snapshot() noexcept { new_parts_ = 0; }
-    /// Adds parts to the snapshot that was begun. They reach the disk when the snapshot is finished.
+    /// Adds parts to the snapshot that was begun. The parts are on the disk once the snapshot is finished.
     void add_parts(std::span<const std::string> parts);
     /// Removes all parts of the snapshot that was begun, except for the first `count`.
     void truncate_parts(std::uint64_t count);
@@ -181,7 +181,7 @@ public:
     /// Removes stored replies that are older than `before`, and all except for the newest `max_answers`.
     void forget_answers(std::int64_t before, std::size_t max_answers);
 
-    /// Returns the position of the first call that the snapshot does not hold, or 1.
+    /// Returns the position of the first call that the snapshot does not contain; 1 if there is no snapshot.
     [[nodiscard]] std::uint64_t snapshot_position();
     /// Returns the position after the last logged call.
     [[nodiscard]] std::uint64_t end();
@@ -191,7 +191,7 @@ public:
     void read_answers(const std::function<void(const stored_reply&)>& take);
     /// Returns the time of the latest stored reply.
     [[nodiscard]] std::optional<std::int64_t> latest_reply_time();
-    /// Returns the bytes of records that a replay would read.
+    /// Returns the number of bytes of the records that a replay would read.
     [[nodiscard]] std::uint64_t bytes();
 
     // ---- leaders and followers
@@ -199,14 +199,14 @@ public:
     [[nodiscard]] std::vector<leader_epoch> leader_epochs();
     /// Returns the leader epoch of the last call. Its ID is 0 if the log has no call.
     [[nodiscard]] leader_epoch last_leader_epoch();
-    /// Adds a leader epoch. It is on the disk on return, and so are the changes of the functions below.
+    /// Adds a leader epoch. The change is on the disk on return, also for the functions below.
     void add_leader_epoch(const leader_epoch& b);
-    /// Does the same, and records the latest handover. Unset: an operator has promoted this server.
+    /// Does the same, and records the latest handover. If `latest` is unset, an operator has promoted this server.
     void add_leader_epoch(const leader_epoch& b, const std::optional<handed_over>& latest);
-    /// Appends groups that a leader of `term` has sent. `later`: the leader's leader epochs behind last_leader_epoch().
-    /// The log then contains those of them that begin at `upto` or earlier, because nothing before `upto` is missing
-    /// then. They replace the leader epochs behind last_leader_epoch(), which hold no call. @throws log_store_error
-    /// nothing has changed
+    /// Appends groups that a leader of `term` has sent. `later`: the leader's leader epochs after last_leader_epoch().
+    /// Of these, the log then contains the epochs that begin at `upto` or earlier, because nothing before `upto` is
+    /// missing. They replace the log's own leader epochs after last_leader_epoch(), which contain no call. @throws
+    /// log_store_error nothing has changed
     void append(std::span<const group> groups, const std::vector<leader_epoch>& later, std::uint64_t upto,
                 std::uint64_t term, bool sync);
     /// Returns the latest term that other servers have announced.
@@ -217,11 +217,11 @@ public:
     [[nodiscard]] std::vector<former_leader> former_leaders();
     void add_former_leader(const former_leader& l);
     void forget_former_leader(const std::string& host, std::uint16_t port);
-    /// Returns the latest handover, unless an operator has promoted this server since.
+    /// Returns the latest handover, unless an operator has promoted this server afterwards.
     [[nodiscard]] std::optional<handed_over> latest_handover();
     void record_handover(const handed_over& h);
     void forget_handover();
-    /// Returns the latest redirection, unless it was forgotten since.
+    /// Returns the latest redirection, unless the store was told to forget it.
     [[nodiscard]] std::optional<redirection> latest_redirection();
     void record_redirection(const redirection& r);
     void forget_redirection();
@@ -231,17 +231,18 @@ public:
     /// Returns the position from which on the file contains all groups.
     [[nodiscard]] std::uint64_t first_stored_position();
     /// Returns groups that begin at `from` or later, in order and with their answers, until they have `most` bytes or
-    /// more. The last group ends at `from` or later, so a caller that continues from its end reaches the end of the
-    /// log. @throws log_store_error  if a group is damaged
+    /// more. The last group ends at `from` or later, so a caller that continues from the end of that group reaches the
+    /// end of the log. @throws log_store_error  if a group is damaged
     [[nodiscard]] std::vector<group> read_from(std::uint64_t from, std::size_t max_bytes);
-    /// Returns the bytes of records of the groups from `from` on. O(a chunk), except for the first call, which scans
-    /// the log.
+    /// Returns the bytes of records of the groups from `from` on. The first call scans the log; each later call takes
+    /// the time to read one chunk.
     [[nodiscard]] std::uint64_t bytes_from(std::uint64_t from);
     /// Returns the description of a copy, without its parts.
     [[nodiscard]] initial_copy describe_copy();
     /// Returns a part of the snapshot; numbers begin at 1. @throws log_store_error  if the part is damaged or missing
     [[nodiscard]] std::string part(std::uint64_t number);
-    /// Replaces the whole log by a copy, which is on the disk on return. `part` fetches a part of the copy.
+    /// Replaces the whole log by a copy, which is on the disk on return. `part` fetches the snapshot's part of that
+    /// number.
     /// @throws log_store_error, what `part` throws nothing has changed
     void replace_by(const initial_copy& c, const std::function<std::string(std::uint64_t number)>& part);
 
@@ -307,7 +308,7 @@ private:
     std::optional<identity> database_, wal_;  // of the file, and of SQLite's WAL once it is known
     bool synchronous_ = false;
     std::uint64_t new_parts_ = 0;          // parts of the snapshot that was begun
-    std::optional<position_index> bytes_;  // set when a follower has fetched
+    std::optional<position_index> bytes_;  // set when a follower has fetched groups
     sqlite3_stmt *begin_ = nullptr, *commit_ = nullptr, *add_group_ = nullptr, *add_reply_ = nullptr;
 };
 

@@ -11,7 +11,7 @@
 namespace tutti::server::journal {
 namespace {
 
-constexpr std::uint64_t max_leader_epochs = 1000;  // the newest ones; only followers far behind need older ones
+constexpr std::uint64_t max_leader_epochs = 1000;  // the newest ones; only followers that lag far behind need more
 
 }  // namespace
 
@@ -107,8 +107,8 @@ std::uint64_t log_store::latest_term() {
 
 std::vector<former_leader> log_store::former_leaders() {
     std::vector<former_leader> all;
-    // A damaged log is read as it is. Its first start may have been interrupted before this table existed. An earlier
-    // version of the same format does not create the table.
+    // The table may be missing, because a damaged log is read without a change. The log's first start may have been
+    // interrupted before the table was created, or an earlier version, which does not create the table, wrote the log.
     if (number("SELECT count(*) FROM sqlite_schema WHERE name = 'former_leaders'") == 0) return all;
     statement each{*this, "SELECT host, port, user, tls_authority FROM former_leaders ORDER BY host, port"};
     while (each.step("be read")) {

@@ -14,13 +14,14 @@ namespace tutti::server::journal {
 namespace {
 
 constexpr int application = 0x54755474;  // "TuTt"
-// The store converts logs of earlier formats. Their rows stay unchanged, with checksums of their kind.
+// The store converts logs of earlier formats. The rows of such a log stay unchanged, and keep the kind of checksum of
+// their format.
 constexpr std::uint64_t format = 4;
 constexpr std::uint64_t format_without_checked_pages = 3;
 constexpr std::uint64_t format_without_kinds = 2;  // without kinds of checksums
 constexpr std::uint64_t format_without_followers = 1;
 constexpr std::uint32_t page_bytes = 8192;
-// of a row: its numbers, and the bytes that SQLite needs to describe its columns
+// the bytes of a row other than its contents: its numbers, and SQLite's description of its columns
 constexpr int beside_bytes = 1024;
 
 }  // namespace
@@ -68,7 +69,7 @@ log_store::log_store(const std::string& file, damage_policy how)
         run("PRAGMA journal_mode=WAL");
         if (fresh) create();
         else if (written_in != format) upgrade_format(written_in);
-        // These tables do not change the format: an earlier version ignores them.
+        // These tables do not change the format, because an earlier version ignores them.
         run("CREATE TABLE IF NOT EXISTS follower(one INTEGER PRIMARY KEY CHECK(one = 1), id INTEGER NOT NULL);"
             "CREATE TABLE IF NOT EXISTS former_leaders(host BLOB NOT NULL, port INTEGER NOT NULL, user BLOB NOT NULL,"
             " tls_authority BLOB NOT NULL, PRIMARY KEY(host, port)) WITHOUT ROWID;"
@@ -92,10 +93,10 @@ void log_store::open() {
     if (damage_policy_ != damage_policy::report) make_with_mode(file_, mode_of_logs);
     if (sqlite3_open_v2(file_.c_str(), &db_, flags, checked_pages()) != SQLITE_OK) fail("be opened");
     sqlite3_extended_result_codes(db_, 1);
-    // Until the log is known to be intact, SQLite must not move or remove anything of it.
+    // Until the log is known to be intact, SQLite must not move or remove any part of the log.
     sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     max_piece_bytes_ = static_cast<std::size_t>(sqlite3_limit(db_, SQLITE_LIMIT_LENGTH, -1) - beside_bytes);
-    // Only one process uses the file, so SQLite needs no shared memory. The first access takes the lock.
+    // Only one process uses the file, so SQLite needs no shared memory. The first access locks the file.
     run("PRAGMA locking_mode=EXCLUSIVE");
     run(("PRAGMA page_size=" + std::to_string(page_bytes)).c_str());
     reserve_checksums(db_);
@@ -113,8 +114,8 @@ void log_store::open() {
     run("PRAGMA cache_size=-4096");
 }
 
-/// Throws if the database is missing or empty, but files that belong to it record that it had content. SQLite removes
-/// its own log if the database is empty. If only -end is left, the store begins a new log and reports how many calls
+/// Throws if the database is missing or empty, but files that belong to it show that it had content. SQLite would
+/// remove the WAL of an empty database. If only -end is left, the store begins a new log and reports how many calls
 /// were lost.
 void log_store::check_database_exists(std::uint64_t frames) {
     std::error_code none;
@@ -164,8 +165,8 @@ void log_store::add_missing_tables(std::uint64_t written_in) {
             "CREATE INDEX answers_of_groups ON answers(of_group);");
     }
     if (written_in < format_without_checked_pages) {
-        // The kind of the checksum. It is the last column, and 0 or 1, so that SQLite reads it without visiting the
-        // bytes before it.
+        // The column is the kind of the checksum. It is the last column, with the value 0 or 1, so that SQLite reads it
+        // without reading the columns before it.
         run("ALTER TABLE calls ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;"
             "ALTER TABLE snapshot ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;");
     }
@@ -187,7 +188,7 @@ void log_store::upgrade_format(std::uint64_t written_in) {
 void log_store::rewrite() {
     const std::string anew = file_ + "-new";
     std::filesystem::remove(anew);
-    run("PRAGMA journal_mode=DELETE");  // SQLite would take a remaining log of its own for one of the new file
+    run("PRAGMA journal_mode=DELETE");  // SQLite would use a remaining WAL as the WAL of the new file
     wal_pages_ = 0;
     make_with_mode(anew, mode_of_drafts);
     statement{*this, "VACUUM INTO ?"}.bind_text(anew).step("be brought up to date");
@@ -227,8 +228,9 @@ void log_store::find_damage(const write_ahead_log& wal, std::optional<std::uint6
     }
 }
 
-/// Detects that SQLite's WAL lacks a transaction that was on the disk, including one without calls. While the sum
-/// of the pages is unknown, SQLite may have moved that log into the file and removed or restarted the log.
+/// Detects that SQLite's WAL lacks a transaction that was on the disk, including one without calls. While the sum of
+/// the pages is unknown, the transaction may not be lost: SQLite may have moved its WAL into the database, and removed
+/// or restarted the WAL.
 void log_store::find_lost_frames(const write_ahead_log& wal) {
     if (known_.wal_frames == 0 || wal.complete >= known_.wal_frames) return;
     const bool is_same_turn = wal.salts == known_.wal_salts;
@@ -238,8 +240,8 @@ void log_store::find_lost_frames(const write_ahead_log& wal) {
                   std::to_string(known_.wal_frames) + " were on the disk");
 }
 
-/// Detects that the three files do not belong together. A damaged page changes the sum as well, but another check
-/// reports that page.
+/// Detects that the three files do not belong together. A damaged page also changes the sum of the pages, but another
+/// check reports that page.
 void log_store::find_mixture(const write_ahead_log& wal) {
     const bool is_other_log =
         known_.wal_salts != 0 && wal.salts != 0 && wal.frames != 0 && !may_come_after(known_.wal_salts, wal.salts);
@@ -280,7 +282,7 @@ std::uint64_t log_store::last_known_call() {
     try {
         last = std::max(last, number("SELECT max(last) FROM calls"));
     } catch (const log_store_error&) {
-        // That part of the file cannot be read.
+        // This part of the file cannot be read, so the last known call is the one before the end that -end records.
     }
     return last;
 }
@@ -302,7 +304,8 @@ void log_store::throw_damaged_group(std::uint64_t position) {
                  position);
 }
 
-/// Throws if a group goes back or overlaps. Intact pages of different times may contain such groups.
+/// Throws if a group begins before the end of the previous group. Pages from different times may contain such groups,
+/// even if each page is intact.
 void log_store::require_order(std::uint64_t next, std::uint64_t first, std::uint64_t last) {
     if (first >= next && last >= first) return;
     throw_damage("the group of the calls from " + std::to_string(first) + " to " + std::to_string(last) +
@@ -315,7 +318,7 @@ void log_store::throw_damaged_page() {
     throw_damage("the page at byte " + std::to_string(at.value_or(0)) + " does not have its checksum", std::nullopt);
 }
 
-/// Moves the complete transactions of SQLite's WAL into the database, and reports what was cut off.
+/// Moves the complete transactions of SQLite's WAL into the database, and reports which part of the WAL was cut off.
 void log_store::finish_wal(const write_ahead_log& wal) {
     if (wal.frames == 0) return;
     if (!checkpoint_wal()) fail("be brought up to date");

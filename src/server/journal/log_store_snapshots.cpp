@@ -1,12 +1,13 @@
-// How a snapshot replaces the previous one: part by part, in a second table, while groups are being added.
+// Replaces the previous snapshot by a new one, part by part, in a second table, while groups are being added.
 //
-//   S1  Parts are added to `next_snapshot` in transactions of their own. A start does not read that table, so it
+//   S1  Parts are added to `next_snapshot` in separate transactions. A start does not read that table, so the start
 //       ignores parts of an unfinished snapshot. The next snapshot drops them first.
-//   S2  One short transaction finishes the snapshot. It exchanges the names of the two tables, moves the position, and
-//       sets the group from which on the log is kept. SQLite syncs it together with everything added before. So after a
-//       crash, the file has either the old snapshot with all calls behind it, or the new snapshot.
-//   S3  The replaced data is dropped afterwards, in steps. No reader uses it: readers take groups from `of_snapshot` or
-//       `first_stored_position` on, and parts from `snapshot`.
+//   S2  One short transaction finishes the snapshot. That transaction exchanges the names of the two tables, moves the
+//       position, and sets the first group of the log that is kept. SQLite syncs the transaction together with
+//       everything added before. So after a crash, the file has either the old snapshot with all calls behind it, or
+//       the new snapshot.
+//   S3  The replaced data is dropped afterwards, in steps. No reader uses the replaced data, because readers read
+//       groups from `of_snapshot` or `first_stored_position` on, and parts from `snapshot`.
 #include <algorithm>
 
 #include "server/journal/statement.hpp"
@@ -14,7 +15,8 @@
 namespace tutti::server::journal {
 namespace {
 
-// A step frees this many bytes. SQLite visits the pages that it frees, so this bounds the time that a group waits.
+// The number of bytes that a step frees. SQLite visits the pages that it frees, so this number limits how long a group
+// waits for the step.
 constexpr std::uint64_t bytes_in_step = std::uint64_t{4} << 20;
 
 }  // namespace
@@ -48,15 +50,15 @@ void log_store::truncate_parts(std::uint64_t count) {
 }
 
 /// Returns the end of a log whose calls all lie before `position`. Calls that were rolled back may have reserved
-/// positions behind the last call. No log contains those positions: a start reserves them again, and logs do not
-/// diverge by them.
+/// positions after the last call. No log contains those positions, so a start reserves them again, and two logs do not
+/// diverge because of them.
 std::uint64_t log_store::end_before(std::uint64_t position) {
     statement last{*this, "SELECT last FROM calls WHERE last < ? ORDER BY first DESC LIMIT 1"};
     return last.bind(position).step("be read") ? last.number(0) + 1 : 1;
 }
 
-/// Returns the last position of the newest group before `position` that lies outside of the newest `retained_bytes`; 0:
-/// no group does.
+/// Considers the groups before `position`, without the newest ones that have `retained_bytes` bytes together. Returns
+/// the last position of the newest remaining group, or 0 if no group remains.
 std::uint64_t log_store::last_to_drop(std::uint64_t position, std::uint64_t retained_bytes) {
     statement each{*this, "SELECT last, length(records) FROM calls WHERE last < ? ORDER BY first DESC"};
     each.bind(position);

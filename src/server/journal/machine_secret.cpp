@@ -35,8 +35,8 @@ private:
     const int number_;
 };
 
-/// Throws if another user owns `path` or may use it. Another user could have made the folder or the file first, to know
-/// its contents.
+/// Throws if another user owns `path` or has access to it. Otherwise another user could have created the folder or the
+/// file first, in order to know its contents.
 void require_own(const struct ::stat& of, const std::string& path) {
     if (of.st_uid != ::geteuid()) fail(path, "it belongs to another user");
     if ((of.st_mode & 077) != 0) fail(path, "other users may use it; chmod go= " + path);
@@ -73,7 +73,7 @@ std::string read(const std::string& path) {
 }
 
 /// Creates the file completely or not at all: link(2) gives a temporary file this name, and fails if another process
-/// was first.
+/// has already created the file.
 void make(const std::string& path) {
     const std::string text = fresh();
     const std::string draft = path + '.' + text.substr(0, 16);

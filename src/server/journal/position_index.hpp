@@ -1,5 +1,5 @@
-// Computes how many bytes of records follow a position, without a walk through all of them. Stores the sums at
-// positions some distance apart.
+// Computes how many bytes of records follow a position, without reading all records. Stores the sums at positions some
+// distance apart.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -13,7 +13,7 @@ namespace tutti::server::journal {
 
 class position_index {
 public:
-    /// bytes between index entries, as many as a chunk for a follower has
+    /// bytes between index entries: the size of a chunk for a follower
     static constexpr std::uint64_t spacing = std::uint64_t{1} << 20;
 
     /// Adds the next group. REQUIRES: positions grow.
@@ -21,16 +21,16 @@ public:
         if (all_.empty() || sum_ - all_.back().before >= spacing) all_.push_back({first, sum_});
         sum_ += bytes;
     }
-    /// Removes the index entries before `first`, because those groups are removed.
+    /// Removes the index entries before `first`. To be called when the groups before `first` are removed.
     void drop_before(std::uint64_t first) { all_.erase(all_.begin(), next(first)); }
 
-    /// Where to start counting from a position, and how many bytes follow the counted range.
+    /// A range whose bytes the caller has to count, and the number of bytes after that range.
     struct indexed_end {
         /// the position at which counting ends; greater than any position if that is the end of the log
         std::uint64_t end;
-        std::uint64_t behind;  ///< bytes behind `end`
+        std::uint64_t behind;  ///< bytes of records after `end`
     };
-    /// Returns the range for the groups from `first` on. O(log n)
+    /// Returns the range that begins with the group at `first`. O(log n)
     [[nodiscard]] indexed_end from(std::uint64_t first) const {
         const auto m = next(first);
         return m == all_.end() ? indexed_end{INT64_MAX, 0} : indexed_end{m->first, sum_ - m->before};
@@ -39,7 +39,7 @@ public:
 private:
     struct index_entry {
         std::uint64_t first;   ///< first position of a group
-        std::uint64_t before;  ///< bytes of the groups before it
+        std::uint64_t before;  ///< bytes of the groups before this one
     };
     [[nodiscard]] std::vector<index_entry>::const_iterator next(std::uint64_t first) const {
         return std::ranges::lower_bound(all_, first, {}, &index_entry::first);

@@ -7,11 +7,11 @@
 namespace tutti::server::journal {
 namespace {
 
-// One byte says whether the call was EXEC, and which kind of checksum its answer has.
+// The bits of one byte: whether the call was EXEC, and which kind of checksum its answer has.
 constexpr std::uint8_t is_together = 1;
 constexpr unsigned kind_of_checksum = 1;  // position of the kind in that byte
 
-/// Writes into memory that has enough room.
+/// Writes values into memory that must have enough room for them.
 class writer {
 public:
     explicit writer(char* to) noexcept : to_{to} {}

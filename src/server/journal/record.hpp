@@ -1,4 +1,5 @@
-// One call as the log stores it: everything needed to run the call again, and to check that it did the same.
+// One call as the log stores it: everything needed to run the call again, and to check that the second run had the same
+// result.
 //
 // A record is a sequence of fields of known length, with numbers in little-endian order. Records follow each other in a
 // group, which the journal writes to the disk at once (log_store.hpp).
@@ -44,7 +45,8 @@ struct record : call_circumstances {
 void encode(const call_circumstances& of, std::span<const recorded_call> parts,
             std::span<const std::string_view> arguments, char* to) noexcept;
 
-/// Takes the first record off `group`. @throws std::runtime_error  if `group` does not begin with a record
+/// Removes the first record from `group` and returns it. @throws std::runtime_error  if `group` does not begin with a
+/// record
 [[nodiscard]] record decode(std::string_view& group);
 
 }  // namespace tutti::server::journal

@@ -68,8 +68,9 @@ void replication::lead(std::vector<leader_epoch> all, std::size_t compared_with)
     handover_.clear();
     handover_refusal_.clear();
     order_ = {};
-    // A server that did not lead until now has no fence. A server that leads again may have heard of a later term since
-    // it decided to. Then another server leads, whatever the term of the new leader epoch is.
+    // A server that did not lead until now has not heard of a later leader (later_leader_). A server that leads again
+    // may have heard of a later term after it decided to lead. Then another server leads, whatever the term of the new
+    // leader epoch is.
     lost_calls_.clear();
     compared_with_ = compared_with;
     if (!later_leader_.empty() || compared_with_ != 0) return;
@@ -148,8 +149,9 @@ void replication::handle_announced_term(std::uint64_t term, const std::string& f
         }
     }
     if (!line.empty()) of_.log(true, line);
-    // The later term must be on the disk before the other server hears that this server knows it. Otherwise this server
-    // might lead again after a restart. A follower might be promoted into a term that another server leads in.
+    // The later term must be on the disk before the other server hears that this server knows it. Otherwise a former
+    // leader might lead again after a restart, and a follower might be promoted into a term that another server already
+    // leads in.
     of_.with_file([&](log_store& file) {
         if (leads || term > file.latest_term()) file.record_announced_term(term);
     });
@@ -159,8 +161,8 @@ void replication::handle_announced_term(std::uint64_t term, const std::string& f
     handover_changed_.notify_all();
 }
 
-// Threads store submitted_, held_ and is_woken_ before they wake the replication thread. They wake it under the lock
-// under which it checks them.
+// A thread stores submitted_, held_ and is_woken_ before it wakes the replication thread. It notifies while it holds
+// the lock that the replication thread holds while it checks these variables.
 void replication::wake_thread() noexcept {
     if (is_woken_.exchange(true)) return;
     const std::scoped_lock lock{mutex_};
@@ -204,8 +206,8 @@ void replication::work() {
             durability_waiter* const one = std::exchange(w, w->next_);
             one->next_ = std::exchange(waiting_, one);
         }
-        // Comes before the check of durable(): either the journal sees that a request waits for more, or this thread
-        // sees the new position.
+        // Stored before durable() is checked. So either the journal sees that a request waits for more positions, or
+        // this thread sees the new position.
         awaits_durability_.store(requests_ != nullptr);
         check_requests(clock::now(), last);
     }
@@ -225,7 +227,7 @@ void replication::check_requests(clock::time_point now, bool ending) noexcept {
         const std::scoped_lock lock{mutex_};
         drains = drains || draining_;
     }
-    // Records first what followers have, because other requests wait for that.
+    // First records which positions followers have, because other requests wait for these positions.
     for (const deferred_request* i = requests_; i != nullptr; i = i->next_) {
         if (i->what == deferred_request::kind::fetch) record(i->fetched);
     }
@@ -258,7 +260,7 @@ bool replication::is_due(deferred_request& i, clock::time_point now, bool ending
     switch (i.what) {
         case deferred_request::kind::fetch: try { admit(i.fetched);
             } catch (...) {
-                return true;  // answer() reports it
+                return true;  // answer() reports the refusal
             }
             return of_.durable() > i.fetched.upto || i.fetched.upto_epoch != current_epoch().id ||
                    order_for(i.fetched) != 0;
@@ -300,14 +302,15 @@ std::string replication::answer(const deferred_request& i) noexcept {
     return text;
 }
 
-/// Checks REP3: throws if the follower's log does not continue to be a part of this log.
+/// Enforces REP3: throws if the follower's log is not a prefix of this log.
 void replication::admit(const fetch_request& from) {
     const std::scoped_lock lock{mutex_};
     if (!leads_)
         throw follower_rejected{"ELSEWHERE", leader_ + " is the leader that this server follows: follow that server"};
-    // A server that hands over leadership will soon follow the new leader, and then names that leader with ELSEWHERE.
+    // During a handover the refusal is BUSY, because this server will soon follow the new leader, and then names that
+    // leader with ELSEWHERE.
     if (!later_leader_.empty()) throw follower_rejected{order_.number != 0 ? "BUSY" : "STALE", later_leader_};
-    if (from.own_epoch.id == 0 && from.end == 1) return;  // its log is empty
+    if (from.own_epoch.id == 0 && from.end == 1) return;  // the follower's log is empty
     const auto same = std::ranges::find_if(epochs_, [&](const leader_epoch& b) { return b.is(from.own_epoch); });
     if (same == epochs_.end()) {
         throw follower_rejected{"DIVERGED", "its log ends in a leader epoch of " + term_text(from.own_epoch.term) +
@@ -315,8 +318,9 @@ void replication::admit(const fetch_request& from) {
                                                 "this server has lost its log. Move the follower's log away, as a copy "
                                                 "of calls that only it has, and restart the follower without a log"};
     }
-    // Uses the minimum over all later leader epochs instead of the next one. A log of an earlier version may list
-    // leader epochs of which it never had a call. Such a log diverged before those leader epochs began.
+    // Uses the minimum over all later leader epochs instead of only the next leader epoch. A log of an earlier version
+    // may list leader epochs of which the log never had a call. A log with such an epoch diverged before that epoch
+    // began.
     std::uint64_t end = of_.durable();
     for (auto later = same + 1; later != epochs_.end(); ++later) end = std::min(end, later->first);
     if (from.end <= end) return;
@@ -337,8 +341,8 @@ std::string replication::compare(const std::string& address, const std::vector<l
     {
         const std::scoped_lock lock{mutex_};
         if (!leads_ || !later_leader_.empty() || all.empty() || all.back().term != epochs_.back().term) return {};
-        // Finds the latest leader epoch of an earlier start that both servers have. This server continued after it with
-        // another leader epoch.
+        // Finds the latest leader epoch of an earlier start that both servers have. After that epoch, this server
+        // continued with another leader epoch.
         std::size_t next = epochs_.size() - 1;
         while (next != 0 && std::ranges::none_of(all, [&](const leader_epoch& b) { return b.is(epochs_[next - 1]); }))
             --next;
@@ -364,7 +368,8 @@ std::string replication::compare(const std::string& address, const std::vector<l
     return reported;
 }
 
-/// Counts one more follower that has shown its leader epochs without contradicting this server.
+/// Allows calls that write if enough followers have shown their leader epochs, without a contradiction to this
+/// server's.
 void replication::count_compared() {
     const std::scoped_lock lock{mutex_};
     if (compared_with_ == 0 || followers_.size() < compared_with_ || !later_leader_.empty() || !lost_calls_.empty())
@@ -393,12 +398,13 @@ void replication::record(const fetch_request& from) noexcept {
         lock.unlock();
         count_compared();
     } catch (...) {
-        // The refusal is answered elsewhere. Without memory to note the follower, it does not count.
+        // A refusal is answered in chunk_for(). If memory is lacking to record the follower, the follower does not
+        // count.
     }
 }
 
-// Returns the position before which the follower has everything. Statements of an earlier leader epoch of this server
-// may not hold any more, because positions after the end of the log were reserved again.
+// Returns the position before which the follower has everything. If `upto` is from an earlier leader epoch of this
+// server, it may no longer be valid, because positions after the end of the log were reserved again.
 std::uint64_t replication::replicated_end_of(const fetch_request& from) const noexcept {
     return from.upto_epoch == epochs_.back().id ? from.upto : from.end;
 }
@@ -419,7 +425,7 @@ std::string replication::chunk_for(const fetch_request& from) {
             throw follower_rejected{"COPY",
                                     "calls from " + std::to_string(from.end) + " on are only in a snapshot now"};
         }
-        p.upto = of_.durable();  // everything in this file, which no thread is writing now, is durable (journal::write)
+        p.upto = of_.durable();  // no thread is writing the file now, so everything in it is durable (journal::write)
         written = of_.written_bytes();
         p.groups = file.read_from(from.end, std::min(from.max_bytes, max_chunk_bytes));
         const std::uint64_t next = p.groups.empty() ? from.end : p.groups.back().last + 1;
@@ -442,7 +448,8 @@ void replication::count_replicas() noexcept {
     if (how_.wait_followers == 0) return;
     const std::scoped_lock lock{mutex_};
     const clock::time_point now = clock::now();
-    // Finds the minimum of the n largest positions, without allocating: computes the rank of each.
+    // Finds the n-th largest position, where n is wait_followers. Computes the rank of each position, to avoid an
+    // allocation.
     std::uint64_t best = 1;
     for (const follower& f : followers_) {
         const auto have = std::ranges::count_if(

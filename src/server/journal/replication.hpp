@@ -1,40 +1,42 @@
-// A log that several servers have: one server leads and writes it, the others follow. This file holds what a leader
-// knows of its followers, and what any server knows of its own role.
+// A log that several servers have: one server leads and writes it, the others follow. This file manages a leader's
+// knowledge of its followers, and each server's knowledge of its own role.
 //
 // A follower fetches the entries after its own log (`fetch_request`), again and again. The leader answers when there is
-// more, or after a while. Each request states what the follower has on its disk. So the leader keeps only a few numbers
-// for each follower, even for a slow one. A slow follower fetches rarely, and the leader reads the requested groups
-// from the file.
+// more, or after a while. Each request states which position the follower has on its disk. So the leader stores only a
+// few numbers for each follower. This holds even for a slow follower, which fetches rarely, because the leader reads
+// the requested groups from the file.
 // REP1  Each leader epoch of the log has one writer (log_store.hpp). A server accepts calls that write only while it
 //       leads. It leads after a start without a leader to follow, or after a promotion, on a new leader epoch of its
 //       own.
 // REP2  A promotion begins a later term than any that this server has heard of. A server that hears of a later term
-//       than its own stops leading for good. Its log records this, so it holds after a restart, too.
+//       than its own stops leading for good. The server's log records the later term, so the server does not lead after
+//       a restart either.
 // REP3  A follower appends only groups that continue its own log: the leader compares leader epochs before it answers.
-//       This never shortens or overwrites a log. If two logs have diverged, the server tells the operator.
+//       Appending never shortens or overwrites a log. If two logs have diverged, the server reports this to the
+//       operator.
 // REP4  A log lists a leader epoch only if the log lacks nothing before the first call of that epoch. Otherwise the log
 //       would claim an epoch that it left earlier. A log with calls of that epoch would then pass for one that has not
 //       diverged.
 //
 // REP5  A leader that hands over leadership stops reserving positions. It records in its log that the next term belongs
 //       to another server. Then it answers the next fetch of the chosen follower with an order to lead (`set_order`).
-//       It leads again only in a still later term. Before, that follower must promise not to follow the order, or an
-//       operator must decide so.
+//       The leader leads again only after that follower has promised not to follow the order, or after an operator has
+//       decided so. It then leads in a still later term.
 //
-// REP6  A refused follower shows all of its leader epochs. Suppose that they continue, in the same term, the leader
+// REP6  A refused follower shows all of its leader epochs. Suppose that these continue, in the same term, the leader
 //       epochs that this server had before its start. Then this server has lost calls, because only one server writes
-//       within a term. This server has also lost calls if the follower has any calls and this server had none. From
-//       then on this server accepts no calls that write until an operator has decided which log is right. The operator
-//       promotes either the other server or this one, which then leads in a later term. With `await_followers`, a start
-//       waits for followers to show their leader epochs.
+//       within a term. This server has also lost calls if the follower has calls and this server had none before its
+//       start. From then on this server accepts no calls that write until an operator has decided which log is right.
+//       The operator promotes either the other server or this one, which then leads in a later term. With
+//       `await_followers`, a start waits for followers to show their leader epochs.
 //
 // REP7  A server that follows another one refuses its own followers with ELSEWHERE and the address of its leader, so
 //       that they fetch there. A redirection only names another server: by REP3 a follower appends only groups that
 //       continue its own log, even after a wrong redirection.
 //
-// A call may wait until followers have it (`hold_until_replicated`), and so may a client (a deferred request for WAIT).
-// Both wait on the thread that answers followers. That thread touches no socket and runs no procedure, but it waits for
-// the file, and so for the disk.
+// The answer of a call may wait until followers have the call (`hold_until_replicated`). A client may wait for the same
+// by a deferred request for WAIT. The thread that answers followers handles both waits. That thread touches no socket
+// and runs no procedure, but may wait for the file, and so for the disk.
 //
 // Thread safety: any thread.
 #pragma once
@@ -60,7 +62,7 @@ class durability_waiter;
 
 /// A follower's request for entries of the log.
 struct fetch_request {
-    std::uint64_t follower = 0;    ///< the number of its log (log_store.hpp)
+    std::uint64_t follower = 0;    ///< the number of the follower's log (log_store.hpp)
     std::string address{};         ///< shown to users
     leader_epoch own_epoch{};      ///< the last leader epoch in its log
     std::uint64_t end = 1;         ///< position after the last call on its disk
@@ -69,22 +71,23 @@ struct fetch_request {
     std::size_t max_bytes = 0;     ///< maximum number of bytes in the answer
 };
 
-/// A client's request that is not answered at once. Its owner may use it until `submit`, and again from `complete` on.
+/// A client's request that is not answered at once. The request's owner must not use it between `submit` and
+/// `complete`.
 class deferred_request {
 public:
-    /// `repeat` is like `wait`, for an answer that was given before.
+    /// `repeat` is like `wait`, for the repetition of an answer that was already given before.
     enum class kind : std::uint8_t { none, fetch, wait, repeat, task, event };
     using clock = std::chrono::steady_clock;
 
     kind what = kind::none;
     fetch_request fetched{};
-    std::uint64_t position = 0;       ///< of `wait` and `repeat`: followers must have everything before this position
-    std::uint64_t min_followers = 0;  ///< number of followers that must have it
+    std::uint64_t position = 0;       ///< for `wait` and `repeat`: followers must have everything before this position
+    std::uint64_t min_followers = 0;  ///< number of followers that must have everything before `position`
     clock::time_point until = clock::time_point::max();
-    std::function<bool()> has_happened{};             ///< of `event`: polled every 100 ms; must not throw
-    std::function<void(std::string& answer)> task{};  ///< writes the answer; also of `event`; must not throw
+    std::function<bool()> has_happened{};             ///< for `event`: polled every 100 ms; must not throw
+    std::function<void(std::string& answer)> task{};  ///< writes the answer, also for `event`; must not throw
 
-    /// Takes the answer in RESP. @throws nothing
+    /// Receives the answer in RESP. @throws nothing
     virtual void complete(std::string answer) noexcept = 0;
     [[nodiscard]] virtual bool is_client_gone() const noexcept = 0;
 
@@ -97,8 +100,8 @@ private:
     deferred_request* next_ = nullptr;
 };
 
-/// An order that a follower is to lead from now on. It answers that follower's next fetch once the follower has
-/// everything before `position`.
+/// An order to a follower to lead from now on. The order is the answer to that follower's next fetch, once the follower
+/// has everything before `position`.
 struct takeover_order {
     std::uint64_t number = 0;  ///< random; 0: no order
     std::uint64_t follower = 0;
@@ -108,7 +111,7 @@ struct takeover_order {
 /// The outcome of handing over leadership, or that the handover is still in progress.
 struct handover_result {
     std::atomic<bool> is_over{false};
-    /// set when it is over; empty: the other server leads, and this one follows it
+    /// set before is_over; empty: the other server leads, and this server follows it
     std::string error{};
 };
 
@@ -134,8 +137,8 @@ struct replication_statistics {
         std::chrono::milliseconds silent{0};
     };
     bool leads = true;
-    std::string leader{};   ///< the server that it follows
-    std::string refuses{};  ///< why it refuses calls that write; empty: it accepts them
+    std::string leader{};   ///< the server that this server follows
+    std::string refuses{};  ///< why this server refuses calls that write; empty: it accepts them
     leader_epoch epoch{};
     std::uint64_t position = 1;
     std::string handover{};  ///< step of the handover in progress; empty: none
@@ -162,20 +165,21 @@ public:
     /// new last one. `compared_with`: the number of followers that must show their leader epochs before this server
     /// accepts calls that write.
     void lead(std::vector<leader_epoch> all, std::size_t compared_with = 0);
-    /// Returns true if the server leads but accepts no calls that write until an operator has decided, or followers
-    /// have come (REP6).
+    /// Returns true if the server leads but accepts no calls that write until an operator has decided, or until enough
+    /// followers have shown their leader epochs (REP6).
     [[nodiscard]] bool is_undecided() const;
     /// Makes this server follow the server at this address.
     void follow(std::string leader);
     [[nodiscard]] bool accepts_writes() const noexcept { return writes_.load(std::memory_order_acquire); }
     /// Returns why this server does not accept calls that write.
     [[nodiscard]] std::string write_refusal_reason() const;
-    /// Handles another server's statement that it leads, or follows, in this term. If the term is a later one, this
-    /// server records it in its log and stops leading (REP2). Waits for the disk. @throws log_store_error
+    /// Handles another server's statement that it leads, or follows, in this term. If the term is later than this
+    /// server's own, this server records the term in its log and stops leading (REP2). Waits for the disk. @throws
+    /// log_store_error
     void handle_announced_term(std::uint64_t term, const std::string& from);
 
     // ---- a leader that hands over leadership, by one thread (replication/handover.hpp)
-    /// While this is set, the server leaves clients' requests that would write unread.
+    /// While `on` is set, the server does not read clients' requests that would write.
     void hold_calls(bool on) noexcept { holds_calls_.store(on, std::memory_order_relaxed); }
     [[nodiscard]] bool holds_calls() const noexcept { return holds_calls_.load(std::memory_order_relaxed); }
     /// Sets the step shown to users, and the reason why calls that write are refused meanwhile. Empty: no handover is
@@ -183,19 +187,20 @@ public:
     void set_handover_status(std::string doing, std::string refusal);
     /// Answers the chosen follower's next fetch with this order. Number 0: withdraws the order.
     void set_order(const takeover_order& o);
-    /// Waits until the server hears of a later term, at most for `time_limit`. Returns true if it heard of one, or
-    /// end_wait() was called.
+    /// Waits until the server hears of a later term, but at most for `time_limit`. Returns true if the server has heard
+    /// of a later term, or if end_wait() was called.
     [[nodiscard]] bool await_later_term(std::chrono::milliseconds time_limit);
-    /// Ends the wait of await_later_term().
+    /// Makes await_later_term() return.
     void end_wait() noexcept;
 
     /// Compares the leader epochs of a refused follower with those of this server. The follower has calls before `end`
-    /// (REP6). Returns the answer to the follower; empty: the refusal stands.
+    /// (REP6). Returns the answer to the follower, or an empty string if the refusal is the answer.
     [[nodiscard]] std::string compare(const std::string& address, const std::vector<leader_epoch>& all,
                                       std::uint64_t end);
 
     void submit(deferred_request& i) noexcept;
-    /// Returns true if the answer of a call waits for followers. Then the thread calls `w.finish_wait` later.
+    /// Returns true if the answer of a call has to wait for followers. Then the replication thread calls
+    /// `w.finish_wait` later.
     [[nodiscard]] bool hold_until_replicated(durability_waiter& w, std::uint64_t awaits) noexcept;
     /// Returns true if fewer followers have everything before `position` than the answer of a call needs.
     [[nodiscard]] bool lacks_followers_for(std::uint64_t position) const noexcept {
@@ -217,7 +222,8 @@ private:
         std::uint64_t id = 0;
         std::string address{};
         std::uint64_t upto = 1;
-        /// bytes that it lacked, and the bytes that the journal had written at that time
+        /// the bytes that the follower lacked at its latest fetch, and the bytes that the journal had written until
+        /// then
         std::uint64_t behind_bytes = 0, behind_at = 0;
         clock::time_point seen{};
     };
@@ -230,11 +236,12 @@ private:
     [[nodiscard]] std::string answer(const deferred_request& i) noexcept;
     [[nodiscard]] leader_epoch current_epoch() const;
     [[nodiscard]] std::string chunk_for(const fetch_request& from);
-    /// Records what the follower has. @throws follower_rejected
+    /// Checks that this server may answer the follower. @throws follower_rejected
     void admit(const fetch_request& from);
     void record(const fetch_request& from) noexcept;
     void count_compared();
-    /// Returns the position before which everything is on the disk of the fetching follower. REQUIRES: mutex_, admit().
+    /// Returns the position before which everything is on the disk of the fetching follower. REQUIRES: mutex_ is
+    /// locked, and admit() has accepted the follower.
     [[nodiscard]] std::uint64_t replicated_end_of(const fetch_request& from) const noexcept;
     /// Returns the number of the order that makes the fetching follower lead; 0: there is no such order.
     [[nodiscard]] std::uint64_t order_for(const fetch_request& from) const noexcept;
@@ -245,15 +252,15 @@ private:
     const log_settings& how_;
     std::atomic<bool> writes_{false};
     std::atomic<bool> holds_calls_{false};
-    // as many followers as calls wait for have everything before this position
+    // the number of followers that calls wait for have everything before this position
     std::atomic<std::uint64_t> replicated_{1};
     std::atomic<durability_waiter*> held_{nullptr};
     std::atomic<deferred_request*> submitted_{nullptr};
     std::atomic<bool> is_woken_{false};
-    std::atomic<bool> awaits_durability_{false};  // a request may be answered when more is durable
+    std::atomic<bool> awaits_durability_{false};  // a request waits for more positions to be durable
     std::atomic<std::uint64_t> replication_timeouts_{0};
 
-    // Used by the thread that answers.
+    // Only the thread that answers followers uses these members.
     deferred_request* requests_ = nullptr;
     durability_waiter* waiting_ = nullptr;
 
@@ -261,10 +268,10 @@ private:
     std::condition_variable changed_;
     bool draining_ = false, ending_ = false;
     bool leads_ = false;
-    std::string leader_;  // address of the server that it follows
+    std::string leader_;  // address of the server that this server follows
     std::function<leader_connection_status()> link_status_;
     std::string later_leader_;       // names the server that has a later term
-    bool is_fence_durable_ = false;  // true once it is in the file
+    bool is_fence_durable_ = false;  // true once the later term is in the file
     std::string lost_calls_;         // the calls that a follower has and this server lacks
     std::size_t compared_with_ = 0;
     std::string handover_, handover_refusal_;

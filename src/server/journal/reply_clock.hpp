@@ -1,9 +1,9 @@
 // The clock by which the server decides how long to keep answers of calls with an ID.
 //
-// An administrator may set the system's clock. If the clock were set forward, the server would forget answers too soon,
-// and a repeated call would run twice. So `reply_clock` advances with the monotonic clock while the server runs. It
-// starts from the latest time in the log. It stands still while the server is down, so an answer can only be kept for
-// longer.
+// If this were the system's clock and an administrator set that clock forward, the server would forget answers too
+// soon. A repeated call would then run twice. So `reply_clock` starts from the latest time in the log, and advances
+// with the monotonic clock while the server runs. It does not advance while the server is down, so an answer may be
+// stored for longer, but never for a shorter time.
 #pragma once
 
 #include <atomic>

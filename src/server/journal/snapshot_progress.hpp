@@ -17,12 +17,12 @@ namespace tutti::server::journal {
 struct snapshot_statistics {
     std::uint64_t stored = 0, failed = 0;
     bool in_progress = false;
-    std::chrono::microseconds duration{};   ///< of the one in progress so far, if one is in progress
+    std::chrono::microseconds duration{};   ///< of the snapshot in progress so far, if there is one
     std::chrono::microseconds pause{};      ///< time in which no call could run
     std::chrono::microseconds max_pause{};  ///< longest pause of all snapshots
-    std::uint64_t bytes = 0;                ///< bytes of its parts
-    std::uint64_t copied_bytes = 0;         ///< memory that the writing process had to itself
-    std::string failure{};                  ///< why the latest one failed; empty: it succeeded
+    std::uint64_t bytes = 0;                ///< bytes of the snapshot's parts
+    std::uint64_t copied_bytes = 0;         ///< memory that the writing process did not share with the server
+    std::string failure{};                  ///< why the latest snapshot failed; empty: it succeeded
 };
 
 class snapshot_progress {

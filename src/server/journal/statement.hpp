@@ -1,4 +1,4 @@
-// A prepared statement, private to the file of the log.
+// Prepared statements of SQLite, used only by the log store.
 #pragma once
 
 #include <sqlite3.h>
@@ -35,7 +35,7 @@ public:
     statement& bind(std::uint64_t value) {
         return checked(sqlite3_bind_int64(what_, ++bound_, static_cast<sqlite3_int64>(value)));
     }
-    /// REQUIRES: the bytes live until the statement has run.
+    /// Binds bytes. REQUIRES: the bytes live until the statement has run.
     statement& bind(std::string_view bytes) {
         if (bytes.size() > of_.max_piece_bytes_) {
             of_.fail("be written", SQLITE_TOOBIG,
@@ -77,7 +77,7 @@ public:
     }
 
 private:
-    /// Throws if binding failed. A parameter that is not bound would be NULL.
+    /// Throws if binding failed, because a parameter that is not bound would be NULL.
     statement& checked(int result) {
         if (result != SQLITE_OK) of_.fail("be written", result, sqlite3_errstr(result));
         return *this;

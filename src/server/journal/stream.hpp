@@ -1,5 +1,5 @@
-// The data that a leader sends its followers: a chunk of the log, or the description of a copy. Each is one string of
-// bytes after a checksum, so a reader detects a torn or damaged string.
+// The data that a leader sends its followers: a chunk of the log, or the description of a copy. Each is a string of
+// bytes that begins with a checksum, so a reader detects a torn or damaged string.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@ inline constexpr std::uint64_t stream_version = 2;
 struct log_chunk {
     leader_epoch epoch{};      ///< the leader epoch that the leader writes
     std::uint64_t upto = 1;    ///< a follower that has the groups lacks nothing before this position
-    std::uint64_t behind = 0;  ///< bytes of records that follow these groups
+    std::uint64_t behind = 0;  ///< bytes of the leader's records after these groups
     std::vector<leader_epoch> epochs{};
     std::vector<group> groups{};
 };
 
 [[nodiscard]] std::string encode(const log_chunk& p);
 [[nodiscard]] std::string encode(const initial_copy& c);
-/// Converts leader epochs to a word of a command, and back. @throws bad_argument
+/// Converts leader epochs to one word of a command, and back. @throws bad_argument
 [[nodiscard]] std::string text_of(const std::vector<leader_epoch>& all);
 [[nodiscard]] std::vector<leader_epoch> leader_epochs_in(std::string_view text);
-/// Returns `bytes` behind a checksum.
+/// Returns a checksum followed by `bytes`.
 [[nodiscard]] std::string seal(std::string_view bytes);
 
 /// Returns the bytes after the checksum. @throws std::runtime_error  if there is no checksum, or if it does not match

@@ -9,7 +9,7 @@
 namespace tutti::server::journal {
 
 /// Wraps the real file in a `File`, which is the file that SQLite sees. `File` begins with `sqlite3_file base` and
-/// contains no pointers to itself. The real file follows it in memory.
+/// contains no pointers to itself. In memory, the real file follows the `File`.
 template <class File>
 struct wrapped_file {
     static File& of(sqlite3_file* f) { return *reinterpret_cast<File*>(f); }
@@ -21,7 +21,7 @@ struct wrapped_file {
     }
 
     /// Returns methods that all forward to the real file. They are version 1 of SQLite's methods, without shared memory
-    /// and maps. A log that one process uses exclusively does not need shared memory.
+    /// and memory maps, because a log that one process uses exclusively does not need shared memory.
     static sqlite3_io_methods methods() {
         using io = sqlite3_io_methods;
         io m{};
@@ -41,7 +41,7 @@ struct wrapped_file {
         return m;
     }
 
-    /// Opens the real file. Gives `f` the methods `methods` if the real file has methods.
+    /// Opens the real file. If SQLite has set the methods of the real file, sets the methods of `f` to `methods`.
     static int open(sqlite3_vfs& real, const char* name, sqlite3_file* f, int flags, int* out,
                     const sqlite3_io_methods& methods) {
         std::memset(f, 0, sizeof(File));

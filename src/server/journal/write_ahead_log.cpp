@@ -30,7 +30,7 @@ struct sums {
 
 sums read_sums(bytes from, std::size_t at) { return {big_endian(from, at), big_endian(from, at + 4)}; }
 
-/// Continues `s` over complete pairs of words.
+/// Continues the checksum `s` over the bytes `over`, which are complete pairs of words.
 sums add(sums s, bytes over, bool words_are_big_endian) {
     const bool swaps = words_are_big_endian == (std::endian::native == std::endian::little);
     for (std::size_t at = 0; at < over.size(); at += 8) {
@@ -50,7 +50,7 @@ struct header {
     bool is_whole = false;
     std::optional<bool> words_are_big_endian{};  // unset: unknown
     std::uint32_t page_bytes = 0;
-    std::uint64_t salts = 0;  // as in the file
+    std::uint64_t salts = 0;  // the salts as they are in the file
     sums own{};
 };
 
@@ -95,7 +95,7 @@ public:
 
 private:
     std::vector<unsigned char> all_;
-    std::size_t bytes_ = 0;  // bytes that were read
+    std::size_t bytes_ = 0;  // number of bytes that were read
 };
 
 }  // namespace
@@ -135,8 +135,9 @@ write_ahead_log read_write_ahead_log(const std::string& file, std::uint32_t page
         if (is_whole && (has_ended || found.header_is_bad)) ++found.later;
         if (is_of_turn && f.ends_transaction()) has_ended = true;
     }
-    // The file ends within a frame. The remains of an earlier turn say nothing about this one. A beginning too short to
-    // contain salts counts as one of this turn if the frame before it does.
+    // The file ends within a frame. The frame counts only if it is of this turn, because the remains of an earlier turn
+    // show nothing about this turn. If the frame is too short to contain salts, it is of this turn if the previous
+    // frame is.
     const bool is_of_turn = f.has_salts() ? f.salts() == salts.value_or(f.salts()) : found.frames + 1 == number;
     if (f.length() != 0 && is_of_turn) {
         found.frames = number;
@@ -146,8 +147,8 @@ write_ahead_log read_write_ahead_log(const std::string& file, std::uint32_t page
 }
 
 bool may_come_after(std::uint64_t salts, std::uint64_t later) noexcept {
-    // The file that stores the turn is synced once a second, so after a crash of the machine it may contain an older
-    // turn.
+    // The file that stores the turn is synced only once a second, so after a crash of the machine the file may contain
+    // an older turn.
     constexpr std::uint32_t max_restarts = 10'000;
     const auto count_of = [](std::uint64_t salts) {
         unsigned char all[sizeof salts];

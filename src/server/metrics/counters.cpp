@@ -32,7 +32,7 @@ std::uint64_t percentile(const turnaround_sum& of, double q) noexcept {
 void counters::count_call(std::size_t procedure, int priority, call_outcome how, std::chrono::nanoseconds turnaround) {
     procedure_counters& of = by_procedure_[procedure];
     of.outcomes[static_cast<std::size_t>(how)].add_one();
-    // A refused call has no turnaround time. Otherwise an overload would show as very short calls.
+    // A refused call has no turnaround time, because otherwise an overload would look like very short calls.
     if (how == call_outcome::busy || how == call_outcome::shutdown) return;
     auto& slot = of.by_priority[static_cast<std::size_t>(priority)];
     turnaround_histogram<counter>* found = slot.load(std::memory_order_relaxed);

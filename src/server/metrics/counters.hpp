@@ -36,8 +36,8 @@ class counters {
 public:
     explicit counters(std::size_t procedures) : by_procedure_(procedures) {}
 
-    /// Counts a call. `turnaround`: time from its arrival to its answer; ignored if the call was refused without
-    /// running.
+    /// Counts a call. `turnaround`: the time from the call's arrival to its answer; ignored if the call was refused and
+    /// has not run.
     void count_call(std::size_t procedure, int priority, call_outcome how, std::chrono::nanoseconds turnaround);
 
     /// Adds the counts of a procedure and priority to `sum`.
@@ -48,23 +48,23 @@ public:
 
     counter clients;  ///< connected now
     counter total_connections_received;
-    counter rejected_connections;  ///< there were too many, or memory was exhausted
+    counter rejected_connections;  ///< rejected because there were too many, or memory was exhausted
     /// commands other than calls, including CALLs with an unknown procedure or wrong options
     counter commands;
-    counter logins_failed;       ///< the name or the password was wrong
-    counter logins_rejected;     ///< too many logins waited to be checked
+    counter logins_failed;       ///< failed because the name or the password was wrong
+    counter logins_rejected;     ///< rejected because too many logins waited for a check
     counter clients_evicted;     ///< closed because clients held too much memory
     counter clients_displaced;   ///< closed before they logged in, so that an admin may connect
-    counter requests_timed_out;  ///< ended their connection, because the rest of them did not arrive in time
-    /// calls refused because other calls of their principal held its share of memory
+    counter requests_timed_out;  ///< incomplete requests whose connection was closed at the timeout
+    /// calls refused because other calls of the same principal had used up the principal's share of memory
     counter calls_beyond_share;
     /// times that a command waited because its principal had used up its share of processor time
     counter commands_delayed;
-    counter malformed;  ///< requests that ended their connection
+    counter malformed;  ///< malformed requests, each of which ended its connection
     counter total_net_input_bytes;
     counter total_net_output_bytes;
     counter io_handoffs;  ///< times that an idle worker took over the I/O thread's connections
-    /// of those, the times that the thread reclaimed them because the worker's call took long
+    /// of those hand-offs, the ones that the thread reclaimed because the worker's call took long
     counter io_handoffs_reclaimed;
 
 private:

@@ -63,15 +63,16 @@ constexpr bool is_usual(abort_cause c) {
     }
 }
 
-// Counts that are still zero are included, so that a rate over them has a start. Unusual endings and causes appear
-// after their first occurrence. The same applies to the series for priorities other than the procedure's own.
+// Counters that are still zero are included, so that a rate over such a counter has a first value. Unusual endings and
+// causes, and the series for priorities other than the procedure's own, appear only after their first occurrence.
 
 void add_procedures(std::vector<MetricFamily>& to, const server_statistics& s) {
     MetricFamily turnaround =
         family("tutti_turnaround_seconds", "Time from the arrival of a call to its answer", MetricType::Histogram);
     MetricFamily ended = family("tutti_calls_total", "Calls by outcome", MetricType::Counter);
     for (const server_statistics::procedure_statistics& p : s.procedures) {
-        // Shows two series, whatever priorities clients choose: the procedure's own priority, and all others.
+        // Shows exactly two series, regardless of the priorities that clients choose: one for the procedure's own
+        // priority, and one for all other priorities.
         turnaround_sum own, chosen;
         for (const auto& [priority, sum] : p.priorities) add(priority == p.own_priority ? own : chosen, sum);
         turnaround.metric.push_back(

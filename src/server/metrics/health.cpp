@@ -5,7 +5,7 @@ namespace {
 
 constexpr int unavailable = 503;
 
-/// Returns the obstacle, or an empty string.
+/// Returns the obstacle, or an empty string if there is no obstacle.
 std::string find_obstacle(const readiness& of) {
     switch (of.at) {
         case stage::loading: return "loading: the server reads its log";

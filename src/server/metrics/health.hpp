@@ -1,5 +1,5 @@
-// Decides whether a server is alive, and whether it would accept a call. Tools use this to restart a server, or to send
-// clients to another one. The service gathers the facts.
+// Decides whether a server is alive, and whether it would accept a call. Tools use the result to restart a server, or
+// to send its clients to another server. The service gathers the facts.
 #pragma once
 
 #include <chrono>
@@ -17,19 +17,19 @@ namespace tutti::server {
 /// The stage of a server's life.
 enum class stage : std::uint8_t { loading, serving, ending };
 
-/// The facts that decide how a new call would fare.
+/// The facts that decide whether a new call would be accepted.
 struct readiness {
     stage at = stage::loading;
     std::string log_error{};  ///< empty: no error
-    /// why a leader refuses calls that write until an operator decides; empty: it accepts them
+    /// the reason why a leader refuses calls that write until an operator decides; empty: the leader accepts them
     std::string undecided{};
-    bool log_behind = false;  ///< more of the log waits to be written than the limit allows
+    bool log_behind = false;  ///< more bytes of the log wait to be written than the limit allows
     bool queue_full = false;
     bool is_memory_full = false;
     bool clients_full = false;
 };
 
-/// The facts about the threads.
+/// The facts that decide whether the server can make progress.
 struct liveness {
     stage at = stage::loading;
     std::size_t io_threads = 0;
@@ -42,8 +42,8 @@ struct liveness {
 /// would be accepted.
 [[nodiscard]] exposition::page page_of(const readiness& of);
 
-/// Returns 200, or 503 if nothing can progress: an I/O thread does not respond, or calls block all workers. Both name
-/// the stuck threads.
+/// Returns 200, or 503 if the server cannot make progress: an I/O thread does not respond, or calls block all workers.
+/// The text names the stuck threads or calls.
 [[nodiscard]] exposition::page page_of(const liveness& of);
 
 }  // namespace tutti::server

@@ -1,4 +1,4 @@
-// The state of a server, gathered from its I/O threads and its executor. INFO and the metrics are made from it.
+// The state of a server, gathered from its I/O threads and its executor. INFO and the metrics show this state.
 #pragma once
 
 #include <array>

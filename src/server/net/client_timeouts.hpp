@@ -7,14 +7,15 @@
 namespace tutti::server {
 
 /// Returns true if the server should close a client that has exceeded a limit. A limit of zero means no limit. With
-/// `draining`, a limit of zero is ten seconds where the end of the server waits for the client. A client that reads
-/// slowly has six times that limit for its last answers.
+/// `draining`, a limit of zero means ten seconds if the end of the server waits for the client. A client that reads
+/// slowly has six times the limit to read its last answers.
 [[nodiscard]] bool is_timed_out(const connection& c, const settings& how, bool draining, instant now) noexcept;
 
-/// Returns true if, while the server ends, the server still reads from a client that waits for no answer. The client
-/// has just sent a request, or has just connected, so its next call may be on its way. If the server did not read that
-/// call, the call would be lost without an answer. Instead the client gets the error SHUTDOWN: the call had no effect.
-/// The server stops reading after that answer, and also when the end has lasted for as long.
+/// Returns true if the server, while it is ending, must still read from a client that waits for no answer. This is the
+/// case if the client has just sent a request, or has just connected, because its next call may be on its way. If the
+/// server did not read that call, the call would be lost without an answer. Instead the client gets the error SHUTDOWN,
+/// which means that the call had no effect. The server stops reading after that answer, or a short time after its end
+/// has begun.
 [[nodiscard]] bool may_have_request_in_flight(const connection& c, instant end_began, instant now) noexcept;
 
 }  // namespace tutti::server

@@ -1,4 +1,5 @@
-// A client: its stream, the input that is not yet cut into requests, its requests in order, and its unread answers.
+// A client's connection: its stream, the input that is not yet parsed into requests, the client's requests in order,
+// and the unread answers.
 //
 //   open -> quitting (it said QUIT, was malformed, or the server ends)   the server takes no further requests
 //         -> lingering (all is answered and written, our side is closed)  the server discards further input, which
@@ -32,30 +33,30 @@ public:
     connection(std::unique_ptr<stream> s, instant now, byte_budget& budget)
         : share{budget}, io{std::move(s)}, arrived{now}, last_request{now}, last_progress{now}, last_written{now} {}
 
-    /// Returns the share of the memory budget that its own buffers hold, as of the latest update.
+    /// The share of the memory budget that the connection's own buffers use, as of the latest update.
     byte_share share;
     /// Input that is not parsed yet.
     byte_queue in;
-    /// Output that the client has not taken yet.
+    /// Output that has not been sent to the client yet.
     byte_queue out;
     [[nodiscard]] std::size_t unsent_bytes() const noexcept { return out.size(); }
-    /// Returns the bytes of answers that the client makes the server hold, including those that wait for an earlier
-    /// one.
+    /// Returns the bytes of answers that the server holds for the client, including answers that wait for an earlier
+    /// answer.
     [[nodiscard]] std::size_t held() const noexcept { return out.size() + answered_bytes_; }
-    /// Returns all bytes that the client makes the server hold: its requests and its answers.
+    /// Returns all bytes that the server holds for the client: requests and answers.
     [[nodiscard]] std::size_t footprint() const noexcept { return footprint_of_buffers() + request_bytes_; }
-    /// Returns the part of these bytes that does not belong to a parsed request.
+    /// Returns the part of the footprint that does not belong to a parsed request.
     [[nodiscard]] std::size_t footprint_of_buffers() const noexcept {
         return in.size() + out.size() + (who.queued ? who.queued->bytes() : 0);
     }
-    /// Counts the bytes that `r` holds now. REQUIRES: `r` is in the order, and not with the executor.
+    /// Counts the bytes that `r` holds now. REQUIRES: `r` is in the order, and the executor does not have it.
     void charge(request& r) noexcept {
         request_bytes_ += r.footprint() - r.charged;  // modulo 2^64, so the sum may decrease
         r.charged = r.footprint();
     }
 
-    /// Handles that the client has disconnected, or will send no more: abandons its calls, so that none waits for an
-    /// event.
+    /// To be called when the client has disconnected or will send no more: abandons its calls, so that no call waits
+    /// for an event.
     void abandon_calls() noexcept {
         has_left = true;
         for (request* r = first_; r != nullptr; r = r->next_of_client) r->abandon();
@@ -70,8 +71,8 @@ public:
         last_ = &r;
         ++in_flight;
     }
-    /// Returns true if only calls that outlive their client are left. The server does not keep a disconnected client
-    /// for them.
+    /// Returns true if only calls that outlive their client are left. The server does not keep the connection of a
+    /// disconnected client for such calls.
     [[nodiscard]] bool has_only_outliving_calls() const noexcept {
         for (const request* r = first_; r != nullptr; r = r->next_of_client) {
             // A login is not a call.
@@ -80,7 +81,7 @@ public:
         }
         return first_ != nullptr && unsent_bytes() == 0;
     }
-    /// Allows the answer of `r` to go out in its turn. REQUIRES: `r` is in the order.
+    /// Allows the answer of `r` to be sent when all earlier answers have been sent. REQUIRES: `r` is in the order.
     void mark_answered(request& r) noexcept {
         r.answered = true;
         answered_bytes_ += r.answer.size();
@@ -90,8 +91,8 @@ public:
     [[nodiscard]] const request* first_answered() const noexcept {
         return first_ != nullptr && first_->answered ? first_ : nullptr;
     }
-    /// Returns the first request if it is a deferred request that has not been submitted. All earlier requests
-    /// are done.
+    /// Returns the first request if it is a deferred request that has not been submitted, or null. All earlier requests
+    /// have been answered and removed.
     [[nodiscard]] request* first_to_defer() const noexcept {
         const bool is_deferred =
             first_ != nullptr && !first_->answered && first_->deferred.what != replication_command::kind::none;
@@ -125,24 +126,24 @@ public:
     session who;
     reading_turn turn;
     std::size_t in_flight = 0;
-    bool touched = false;      // in the I/O thread's list of connections to update in this round
-    bool has_left = false;     // the client has said that it sends no more
-    bool input_ended = false;  // and everything that it had sent has been read
+    bool touched = false;      // the I/O thread will update the connection in this round
+    bool has_left = false;     // the client will send no more
+    bool input_ended = false;  // the client will send no more, and its input has been read
     bool lingering = false;
     bool broken = false;
     bool paused = false;              // its next request waits until `paused_until` (io_thread_fairness.cpp)
-    bool awaits_handover = false;     // its next request would write, and waits while leadership is handed over
-    bool got_shutdown_error = false;  // while the server ends: the client has got the answer that the server ends
+    bool awaits_handover = false;     // its next request would write, and waits for the end of a handover
+    bool got_shutdown_error = false;  // while the server ends: the client has got the error SHUTDOWN
     std::uint32_t interest = 0;       // events that epoll watches
     const instant arrived;
     instant last_request;
     instant paused_until;
-    std::optional<instant> delayed_since;     // its next command is costly and has waited since then
-    std::optional<instant> unfinished_since;  // a part of a request has arrived, and only the client delays the rest
-    // when writing last made progress, or when the output became empty; lingering: when that began
+    std::optional<instant> delayed_since;     // since when its next command, a costly one, has waited
+    std::optional<instant> unfinished_since;  // since when the client has delayed the rest of a request
+    // when writing last made progress, or when the output became empty; while lingering: when the lingering began
     instant last_progress;
     instant last_written;                 // when bytes last went out, or when the client connected
-    std::optional<instant> all_answered;  // while the server ends: since when it has no call in progress
+    std::optional<instant> all_answered;  // while the server ends: since when no call is in progress
 
 private:
     request* first_ = nullptr;

@@ -1,7 +1,7 @@
 // Measures how long the calls of each procedure run. Predicts whether a call will end before its thread is needed
 // elsewhere, and how many workers are worth waking for some calls.
 //
-// A procedure that was short once may take long the next time. A caller of `is_short` must tolerate a wrong answer
+// A procedure that was short once may take long the next time, so a caller of `is_short` must tolerate a wrong answer
 // (io_ownership.hpp).
 //
 // Thread safety: not thread-safe. An I/O thread owns the object.
@@ -24,26 +24,27 @@ public:
         estimate& entry = estimates_[procedure];
         rate(entry.short_score, ran < short_limit_);
         rate(entry.shared_score, ran < short_limit_ * workers_);
-        // Moves an eighth of the way, so that the effect of an outlier disappears within a few calls.
+        // Moves the estimate an eighth of the way, so that the effect of an outlier disappears within a few calls.
         const std::int64_t now = std::min(ran, 4 * short_limit_).count();
         entry.typical += (now - entry.typical) / 8;
     }
     [[nodiscard]] bool is_short(std::size_t procedure) const noexcept {
         return estimates_[procedure].short_score >= threshold;
     }
-    /// Returns true if some worker becomes free soon when all of them run such calls. With n workers, one becomes free
-    /// after an n-th of the duration.
+    /// Returns true if, while all workers run calls of this procedure, a worker becomes free soon. With n workers, one
+    /// of them becomes free after an n-th of a call's duration.
     [[nodiscard]] bool frees_worker_soon(std::size_t procedure) const noexcept {
         return estimates_[procedure].shared_score >= threshold;
     }
-    /// Returns the usual duration, smoothed. For long calls, the value only shows that they are long.
+    /// Returns the smoothed duration of the procedure's calls. For long calls, the value is capped, and only shows that
+    /// they are long.
     [[nodiscard]] std::chrono::nanoseconds typical(std::size_t procedure) const noexcept {
         return std::chrono::nanoseconds{estimates_[procedure].typical};
     }
 
 private:
-    // A procedure is rated short after this many short calls. Then one long call does not change the rating, but a
-    // second one soon after does.
+    // A procedure is rated short after this many short calls. A single long call then does not change the rating, but a
+    // second long call soon afterwards does.
     static constexpr int threshold = 16, max_score = 64, penalty = 32;
 
     static void rate(int& score, bool good) noexcept {

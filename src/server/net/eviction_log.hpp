@@ -20,7 +20,7 @@ class eviction_log {
 public:
     using log_function = std::function<void(severity, const std::string&)>;
 
-    /// Records `line`, and passes it to `log` unless that was done less than a second before `now`.
+    /// Records `line`, and passes it to `log` unless another line was passed less than a second before `now`.
     /// @throws std::bad_alloc
     void record(const std::string& line, instant now, const log_function& log) {
         std::string logged;

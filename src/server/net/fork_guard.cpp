@@ -17,7 +17,7 @@ struct guarded {
     std::vector<int> listeners;
 };
 
-/// Lives as long as the process, because fork may come at its very end.
+/// The object lives as long as the process, because fork may be called even at the end of the process.
 guarded& all() {
     static auto* const g = new guarded;
     return *g;

@@ -1,5 +1,6 @@
-// Keeps children of fork from holding the server's listening sockets. A child that outlives the server would keep its
-// port, and clients that no process accepts. (A child that calls exec has closed the sockets already.)
+// Keeps children of fork from holding the server's listening sockets. Otherwise a child that outlives the server would
+// keep the port in use, and clients could connect although no process accepts them. (A child that calls exec has closed
+// the sockets already.)
 //
 // Thread safety: any thread.
 #pragma once

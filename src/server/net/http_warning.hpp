@@ -17,11 +17,12 @@ public:
     using clock = std::chrono::steady_clock;
     static constexpr std::chrono::seconds line_period{60};
 
-    /// Counts a client at `address`, and calls `log` unless that happened less than a minute before `now`.
+    /// Counts a client at `address`. Calls `log` unless the latest call of `log` was less than a minute before `now`.
     void record(const std::string& address, clock::time_point now,
                 const std::function<void(severity, const std::string&)>& log) {
         const std::uint64_t all = seen_.fetch_add(1, std::memory_order_relaxed) + 1;
-        // Several threads may find the minute over. The exchange lets exactly one of them call `log`.
+        // Several threads may find that the minute is over. The exchange succeeds in exactly one of them, which calls
+        // `log`.
         clock::rep next = next_line_.load(std::memory_order_relaxed);
         const clock::rep at = now.time_since_epoch().count();
         const clock::rep then = (now + line_period).time_since_epoch().count();

@@ -35,7 +35,8 @@ void io_ownership::return_to_thread() noexcept {
 }
 
 io_ownership::regained io_ownership::wait_for_ownership() noexcept {
-    // Differs from the state that the first check finds, so that the first check does not count as the second.
+    // The initial value differs from the state that the first check finds. So at least two checks are necessary to find
+    // that the state has not changed.
     std::uint32_t before = state_.load(std::memory_order_acquire) + change_step;
     unsigned unchanged = 0;
     for (;;) {

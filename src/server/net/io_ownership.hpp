@@ -1,8 +1,8 @@
-// The I/O ownership of an I/O thread is the right to serve the thread's connections. The thread itself owns its I/O, or
-// an idle worker serves in its place. While a worker owns the I/O, one thread reads, runs and answers a call, so no
-// thread has to be woken (leader/followers: Schmidt, Stal, Rohnert, Buschmann, "Pattern-Oriented Software Architecture
-// 2", 2000). The thread reclaims an ownership that no worker acquires for a period, like Go's scheduler retakes its
-// processors (`sysmon`).
+// The I/O ownership of an I/O thread is the right to serve the thread's connections. Either the thread itself owns its
+// I/O, or an idle worker serves the connections in its place. While a worker owns the I/O, one thread reads, runs and
+// answers a call, so no thread has to be woken (leader/followers: Schmidt, Stal, Rohnert, Buschmann, "Pattern-Oriented
+// Software Architecture 2", 2000). The thread reclaims the ownership if no worker acquires it for a period, like Go's
+// scheduler retakes its processors (`sysmon`).
 //
 //   thread -> nobody -> worker -> nobody -> worker ...
 //     ^         |          |
@@ -14,8 +14,8 @@
 //            delay clients
 //   worker   a worker serves the thread's connections
 //
-// IOW1  Only the owner touches the data that the I/O thread owns. Acquiring the ownership acquires the memory that the
-//       previous owner has released.
+// IOW1  Only the owner touches the data that the I/O thread owns. A new owner sees everything that the previous owner
+//       wrote: acquiring the ownership is an acquire, and giving it up a release.
 // IOW2  If the ownership is free, the thread reclaims it within two periods, regardless of workers.
 //
 // Thread safety: each function states which thread may call it.
@@ -31,7 +31,7 @@ namespace tutti::server {
 class io_ownership {
 public:
     static constexpr std::chrono::microseconds period{500};
-    /// The number of checks that find the same worker as owner, waiting for clients, before the thread sleeps until the
+    /// After this many checks that find the same worker as owner, waiting for clients, the thread sleeps until the
     /// worker releases the ownership.
     static constexpr unsigned default_checks = 100;
 
@@ -47,14 +47,15 @@ public:
     /// Offers the ownership to idle workers. Called by the thread, which owns the I/O and must call
     /// wait_for_ownership() next.
     void offer() noexcept { transfer(owner::nobody); }
-    /// Returns when the thread has the ownership again. Called by the thread, after offer().
+    /// Blocks until the thread has the ownership again. Called by the thread, after offer().
     regained wait_for_ownership() noexcept;
     /// Returns true if the thread sleeps until a worker releases or returns the ownership. Any thread may call it.
     [[nodiscard]] bool is_thread_asleep() const noexcept { return thread_sleeps_.load(std::memory_order_relaxed); }
 
     /// Tries to acquire the ownership for a worker. Returns true if the worker has it now.
     [[nodiscard]] bool try_acquire() noexcept;
-    /// Releases the ownership. Called by the owning worker, if this or another worker will acquire it again soon.
+    /// Releases the ownership. Called by the owning worker, if this or another worker will acquire the ownership again
+    /// soon.
     void release() noexcept;
     /// Returns the ownership to the thread. Called by the owning worker.
     void return_to_thread() noexcept;
@@ -76,7 +77,7 @@ private:
     const unsigned checks_before_sleep_;
     // the owner, and above it the number of changes of the owner
     alignas(64) shared<std::uint32_t> state_{0};
-    // the thread does not check by itself, because a worker has owned the I/O for long
+    // the thread sleeps without periodic checks, because a worker has owned the I/O for long
     shared<bool> thread_sleeps_{false};
     shared<std::uint32_t> wakeups_{0};  // wake-ups of the thread, which sleeps on this word
 };

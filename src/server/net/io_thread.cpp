@@ -25,17 +25,17 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t scratch_bytes = 16'384;  // no TLS record is longer
-// The number of clients that a round handles. A worker that runs the calls itself handles few clients that send much at
-// once. Of a thousand requests, the first ones would have left its cache when they run, and again when they are
-// answered. The clients that are left out come first in the next round.
+constexpr std::size_t scratch_bytes = 16'384;  // the maximum length of a TLS record
+// The number of clients that a round handles. If clients send much at once, a worker that runs the calls itself handles
+// only few clients in a round. If it read a thousand requests, the first ones would have left its cache when they run,
+// and again when they are answered. The next round begins with the clients that are left out.
 constexpr int min_events = 8, max_events = 256;
 constexpr std::size_t enough_requests = 64;
 // The number of requests that always ends a round, because more urgent requests may have arrived. A new round costs two
 // system calls for each client that is read, and must be worth them.
 constexpr std::size_t max_requests = 256;
-/// The interval of checks for calls that were expected to be short. A more urgent call waits for one to two intervals
-/// for the end of such a call, on any worker. Then the thread interrupts a worker.
+/// The interval of checks for calls that were expected to be short. A more urgent call waits until such a call ends on
+/// any worker, but at most for one to two intervals. Then the thread interrupts a worker.
 constexpr std::chrono::microseconds late{50};
 
 bool add_to(const handle& epoll, int what, std::uint32_t events, const void* tag) noexcept {
@@ -53,7 +53,7 @@ timespec time_to(instant when) noexcept {
     return {left.count() / second, left.count() % second};
 }
 
-/// Returns `span`, or less if the worker has something to do earlier. Null: no worker.
+/// Returns `span`, or less if `worker` has something to do earlier. `worker` is null if the thread itself owns the I/O.
 timespec time_for(std::chrono::nanoseconds span, const idle_wakeup* worker) noexcept {
     if (span.count() == 0) return {};
     const instant end = std::chrono::steady_clock::now() + span;
@@ -96,7 +96,7 @@ bool io_thread::watch_listening_sockets(bool on) noexcept {
             ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, e.listener.get(), nullptr);
         } else if (!add_to(epoll_, e.listener.get(), EPOLLIN | EPOLLEXCLUSIVE, &e)) {
             const int error = errno;
-            watch_listening_sockets(false);  // removes all, because the next attempt adds either all or none
+            watch_listening_sockets(false);  // removes all listeners, because the next attempt adds all of them again
             errno = error;
             return false;
         }
@@ -110,7 +110,7 @@ void io_thread::start() {
     thread_ = std::thread{[this] { work(); }};
 }
 
-// Pairs: asleep_ with completed_, drain_requested_ and kill_requested_. The sending thread stores its message and then
+// asleep_ pairs with completed_, drain_requested_ and kill_requested_. The sending thread stores its message and then
 // checks whether the I/O thread sleeps. The I/O thread sets asleep_ and then checks for messages. All accesses are
 // sequentially consistent, so one of the two sees the other.
 void io_thread::complete_request(request& done) noexcept {
@@ -139,9 +139,10 @@ void io_thread::check_killed() noexcept {
     wake();
 }
 
-// The I/O thread sets asleep_ and then counts the round. The asking thread reads the count and then checks asleep_. If
-// the I/O thread is awake, it will set asleep_ and then count. If it sleeps, the wake-up starts a round. If the asking
-// thread read a count that was already made, it also sees the stores before that count, so it finds asleep_ set.
+// The I/O thread sets asleep_ and then increments the count of rounds. The calling thread reads the count and then
+// checks asleep_. If the I/O thread is awake, it will set asleep_ and then increment the count. If the I/O thread
+// sleeps, the wake-up starts a round. If the calling thread has read an incremented count, it also sees the stores
+// before the increment, so it finds asleep_ set.
 std::uint64_t io_thread::request_round() noexcept {
     const std::uint64_t seen = rounds_.load(std::memory_order_acquire);
     wake();
@@ -164,7 +165,8 @@ void io_thread::work() {
                 severity::warning,
                 std::string{"an I/O thread runs without its real-time priority: "} + std::strerror(error));
     }
-    // Only the program's own threads take signals. SIGPIPE, which OpenSSL's writes raise, stays pending.
+    // Only the program's own threads handle signals, so this thread blocks them. SIGPIPE, which OpenSSL's writes raise,
+    // stays pending.
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -189,12 +191,12 @@ void io_thread::end_round() {
         next_overdue_check_ = now_ + late;
     }
     if (now_ >= next_check_) run_periodic_checks();
-    // The thread submits nothing while it drains, so this stays true.
+    // While the thread drains, it submits nothing, so the condition stays true.
     if (draining_ && in_progress_count_ == 0) has_no_calls_.store(true, std::memory_order_release);
 }
 
-/// Waits for events, and handles them. `worker`: the worker that owns the I/O. A worker does not wait while
-/// the executor wants it.
+/// Waits for events, and handles them. `worker`: the worker that owns the I/O. If the executor needs that worker, the
+/// function does not wait.
 void io_thread::wait(const idle_wakeup* worker) {
     std::array<epoll_event, max_events> events;
     std::array<connection*, max_events> readable;
@@ -222,7 +224,7 @@ void io_thread::wait(const idle_wakeup* worker) {
     if (worker != nullptr) choose_events(count);
 }
 
-/// Adapts the number of events per round, so that a round has enough requests.
+/// Adapts the maximum number of events in a round, so that a round has enough requests and not too many.
 void io_thread::choose_events(int had) noexcept {
     const std::size_t requests = to_submit_.size();
     if (requests > 2 * enough_requests) events_of_worker_ = std::max(events_of_worker_ / 2, min_events);
@@ -256,7 +258,7 @@ int io_thread::sleep(std::span<epoll_event> into, const idle_wakeup* worker) noe
     asleep_.store(true);
     rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_release);  // see request_round
     if (!has_message(worker)) {
-        // Ended calls wait for a group. The group begins when the clients send nothing more.
+        // Ended calls wait for a group to begin. The group begins once the clients send no more requests.
         if (log != nullptr && log->is_gathering()) {
             const timespec left = time_for(log->idle_poll_time(), worker);
             const int count =
@@ -268,9 +270,9 @@ int io_thread::sleep(std::span<epoll_event> into, const idle_wakeup* worker) noe
             }
             log->expect_no_more_calls();
         }
-        // While a group is being written, no answer goes out. So the worker lets requests accumulate and reads them
-        // together, instead of waking a worker for each. It does not wait if the latest round had many requests,
-        // because this one probably has many, too.
+        // While a group is being written, no answer can be sent. So the worker lets requests accumulate and reads them
+        // together, instead of waking another worker for each request. The worker does not wait if the latest round had
+        // many requests, because this round probably has many, too.
         const bool trickles = requests_of_round_ < journal::group_commit_delay::enough_calls;
         if (log != nullptr && worker != nullptr && trickles && is_woken_within(log->max_block_time(), *worker))
             return 0;
@@ -284,11 +286,11 @@ int io_thread::sleep(std::span<epoll_event> into, const idle_wakeup* worker) noe
     if (timeout == 0 || worker == nullptr || worker->until == instant::max()) {
         count = ::epoll_wait(epoll_.get(), into.data(), most, timeout);
     } else {
-        // Exact to the microsecond, because a transaction waits until then.
+        // The timeout is exact to the microsecond, because a transaction waits until `worker->until`.
         const instant check = timeout < 0 ? instant::max() : std::min(next_check_, now_ + milliseconds{timeout});
         const timespec left = time_to(std::min(check, worker->until));
         count = ::epoll_pwait2(epoll_.get(), into.data(), most, &left, nullptr);
-        // Before Linux 5.11, epoll_pwait2 fails. Then the wait ends at most a millisecond late.
+        // Before Linux 5.11, epoll_pwait2 fails. There the wait ends at most a millisecond late.
         if (count < 0 && errno != EINTR) count = ::epoll_wait(epoll_.get(), into.data(), most, 1);
     }
     asleep_.store(false);
@@ -298,13 +300,14 @@ int io_thread::sleep(std::span<epoll_event> into, const idle_wakeup* worker) noe
 void io_thread::accept(const listening_socket& from) {
     // Accepts a few clients at a time, so that existing clients need not wait for new ones.
     for (int i = 0; i < 16; ++i) {
-        // If a client may leave answers unread forever, the system cannot distinguish it from a client that has
-        // vanished.
+        // If the server has no write timeout, a client may leave answers unread forever. The system cannot distinguish
+        // such a client from a client that has vanished.
         const bool limits_unacknowledged_data = shared_.how.write_timeout.count() > 0;
         handle socket = accept_from(from.listener, {shared_.how.keepalive, limits_unacknowledged_data});
         if (!socket.is_open()) {
             if ((errno == EMFILE || errno == ENFILE) && reject_client(from)) continue;
-            // The client stays in the backlog until the next check, so that epoll can sleep meanwhile.
+            // The client stays in the backlog until the next check. The listeners are not watched meanwhile, because
+            // they would wake epoll again and again.
             if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) watch_listening_sockets(false);
             return;
         }
@@ -323,9 +326,9 @@ void io_thread::accept(const listening_socket& from) {
     }
 }
 
-/// Accepts a client although all descriptors are in use, and refuses it with an error instead of leaving it waiting.
-/// Uses the descriptor that is reserved for this. Returns false if another thread accepted the client first. Preserves
-/// errno.
+/// Accepts a client although all descriptors are in use, and refuses the client with an error instead of letting it
+/// wait. Uses the descriptor that is reserved for this purpose. Returns false if another thread accepted the client
+/// first. Preserves errno.
 bool io_thread::reject_client(const listening_socket& from) noexcept {
     const int error = errno;
     last_resort_.close();
@@ -364,14 +367,14 @@ bool io_thread::add_client(const listening_socket& from, handle socket, bool is_
             return true;
         }
     } catch (const std::exception&) {
-        // There is no memory for the client.
+        // There is no memory for the client, so the connection is closed.
     }
     if (entered != nullptr) shared_.directory.remove(*entered);
     connections_.erase(let_in);
     return false;
 }
 
-/// Returns true if the connection is to be read.
+/// Returns true if the connection is to be read in this round.
 bool io_thread::handle_event(connection& c, std::uint32_t events) {
     if ((events & ~std::uint32_t{EPOLLIN}) != 0) touch(c);
     if ((events & EPOLLRDHUP) != 0) c.abandon_calls();
@@ -382,7 +385,8 @@ bool io_thread::handle_event(connection& c, std::uint32_t events) {
     return !is_closed && (readable || (should_read(c) && c.io->wants_to_write()));
 }
 
-/// Reads connections in order, until the round has enough requests. epoll reports the others again next time.
+/// Reads connections in order, until the round has enough requests. In the next round, epoll reports the other
+/// connections again.
 void io_thread::read_in_order(std::span<connection*> readable) {
     const bool in_turn = shared_.how.round_robin_reads;
     std::ranges::sort(
@@ -420,7 +424,7 @@ void io_thread::read_from(connection& c) {
     counters_.total_net_input_bytes.add(r.bytes);
     if (c.lingering || c.who.quit) return;
     const std::string_view fresh{scratch_.get(), r.bytes};
-    // Parses complete requests in place, and copies only the rest.
+    // Parses complete requests in the read buffer, and copies only an incomplete request to `c.in`.
     if (c.in.empty()) {
         c.in.append(fresh.substr(parse_requests(c, fresh)));
     } else {
@@ -430,19 +434,19 @@ void io_thread::read_from(connection& c) {
 }
 
 bool io_thread::may_take_request(const connection& c) const noexcept {
-    // A client that has not logged in cannot make the server hold much.
+    // The limits before the login are small, so that an unknown client cannot use much of the server's memory.
     constexpr std::size_t requests_before_login = 16, unsent_before_login = 16'384;
     if (c.who.quit || c.who.awaits_password_check || c.lingering || c.paused || c.awaits_handover) return false;
     if (!c.who.is_trusted && (c.in_flight >= requests_before_login || c.held() >= unsent_before_login)) return false;
     return c.in_flight < shared_.how.max_pipeline && c.held() < shared_.how.max_output_buffer;
 }
 
-/// Returns true if the connection's socket is to be read. Discarding input is reading, too.
+/// Returns true if the connection's socket is to be read, even if only to discard the input.
 bool io_thread::should_read(const connection& c) const noexcept {
     return !c.input_ended && (may_take_request(c) || c.who.quit || c.lingering);
 }
 
-/// Gives the client its last answer.
+/// Answers the client with an error, after which no further requests are read.
 void io_thread::end_with_error(connection& c, std::string_view code, const std::string& why) {
     std::string answer;  // made first, because a request in the order must be answered
     reply{answer}.error(code, why);
@@ -458,11 +462,11 @@ void io_thread::count_command(connection& c) noexcept {
     counters_.logins_failed.add(std::exchange(c.who.failed_logins, 0U));
 }
 
-/// Takes requests from `input`. Returns the number of bytes taken.
+/// Parses and processes the requests in `input`. Returns the number of parsed bytes.
 std::size_t io_thread::parse_requests(connection& c, std::string_view input) {
     // When the server has used up its memory budget, it still keeps this many bytes of an incomplete request.
     constexpr std::size_t unfinished_in_need = 16'384;
-    // A client that has not logged in cannot make the server hold much.
+    // The limits before the login are small, so that an unknown client cannot use much of the server's memory.
     constexpr request_limits limits_before_login{16, 4096};
     std::size_t taken = 0;
     while (taken < input.size() && may_take_request(c)) {
@@ -504,7 +508,8 @@ std::size_t io_thread::parse_requests(connection& c, std::string_view input) {
             c.who.entry->record_request(now_);
             c.append(r);
             try {
-                // Reserves first: after process(), a call with an ID must reach its end.
+                // Memory in `to_submit_` is reserved before process(), because afterwards a call with an ID must be
+                // submitted and must end.
                 if (to_submit_.size() == to_submit_.capacity()) to_submit_.reserve(2 * to_submit_.size() + 1);
                 const instant began = costly ? std::chrono::steady_clock::now() : now_;
                 const bool was_trusted = c.who.is_trusted;
@@ -541,7 +546,7 @@ std::size_t io_thread::parse_requests(connection& c, std::string_view input) {
                         break;
                 }
             } catch (...) {
-                c.mark_answered(r);  // only this connection has it, and the connection is about to end
+                c.mark_answered(r);  // only this connection has the request, and the connection is about to end
                 throw;
             }
         }

@@ -1,20 +1,20 @@
-// A thread that owns sockets. It accepts clients, reads, parses requests, submits them, and writes answers in the order
-// of their requests. A client cannot make the thread wait, regardless of what the client does. However, the thread
-// computes the answers of commands itself, and the answer of TIMELINE STOP takes time (docs/server.md).
+// A thread that owns sockets. It accepts clients, reads and parses requests, submits calls, and writes the answers in
+// the order of the requests. A client cannot make the thread wait, regardless of what the client does. However, the
+// thread computes the answers of commands itself, and the answer of TIMELINE STOP takes time (docs/server.md).
 //
 // An allocation failure while serving a client disconnects that client.
 //
-// A round: wait in epoll; read clients that have sent, the more urgent first, until that is enough for a round
-// (reading_order.hpp). Then submit all requests at once, and collect the requests that workers completed. Then update
-// the connections that were touched: write, and decide which events to watch. From time to time, check time limits and
-// idle clients.
+// A round: wait in epoll; read the clients that have sent data, more urgent clients first, until there are enough
+// requests for a round (reading_order.hpp). Then submit all requests at once, and collect the requests that workers
+// have completed. Then update the touched connections: write answers, and decide which events to watch. Periodically
+// check time limits and idle clients.
 //
 // While all calls in progress are expected to be short, an idle worker may own the thread's I/O (io_ownership.hpp). The
 // worker reads, releases the I/O ownership to run the calls, acquires it again and answers. When a call takes long, the
 // thread reclaims the ownership.
 //
 // Thread safety: any thread may call `complete_request`, `wake`, `begin_drain`, `check_killed`, `counts`, `stuck` and
-// the functions about rounds. Workers may call `run_on_worker`. Only the owner calls the rest.
+// the functions about rounds. Workers may call `run_on_worker`. Only the owner of the I/O calls the other functions.
 #pragma once
 
 #include <sys/epoll.h>
@@ -49,7 +49,7 @@ namespace tutti::server {
 struct listening_socket {
     const handle& listener;
     std::function<std::unique_ptr<stream>(handle)> make_stream;
-    std::size_t reserved = 0;                  ///< number of clients beyond max_clients that may come through it
+    std::size_t reserved = 0;                  ///< number of clients beyond max_clients that it may accept
     bool is_reachable_from_elsewhere = false;  ///< clients on other machines can reach it
 };
 
@@ -82,14 +82,14 @@ class io_thread final : public request_owner, public client_directory::client_ow
 public:
     /// @throws std::system_error
     io_thread(io_shared_state& shared, std::size_t procedures);
-    /// REQUIRES: none of its requests is with the executor, or on its way back.
+    /// REQUIRES: all requests of the thread are completed, and no thread still calls complete_request().
     ~io_thread();
 
     void start();
-    /// Allows idle workers to own the thread's I/O. REQUIRES: the workers end before this thread does.
+    /// Allows idle workers to own the thread's I/O. REQUIRES: the workers end before this thread ends.
     void allow_worker_io() noexcept { allows_worker_io_.store(true, std::memory_order_relaxed); }
-    /// Makes an idle worker own the thread's I/O until the worker is needed, or calls take long. Returns false if
-    /// another thread owns it.
+    /// Called by an idle worker: owns and performs the thread's I/O until the worker is needed, or until calls take
+    /// long. Returns false if another thread owns the I/O.
     [[nodiscard]] bool run_on_worker(const idle_wakeup& worker) noexcept;
     /// Ends the wait for clients, for the thread or for a worker that owns the I/O.
     void wake() noexcept;
@@ -106,11 +106,12 @@ public:
     /// Returns true if the thread has started a round since the previous call, or has ended. REQUIRES: one thread calls
     /// this.
     [[nodiscard]] bool responds() noexcept;
-    /// Returns the calls of its clients that block their worker.
+    /// Returns the calls of this thread's clients that block their worker.
     [[nodiscard]] const stuck_calls& stuck() const noexcept { return stuck_calls_; }
     /// Returns the calls that the thread waits for after it was told to end.
     [[nodiscard]] const unfinished_calls& unfinished() const noexcept { return unfinished_; }
-    /// Returns true if the thread was told to end, all requests that it submitted are back, and it submits no more.
+    /// Returns true if the thread was told to end, all requests that it submitted are completed, and it submits no
+    /// more.
     [[nodiscard]] bool has_no_calls() const noexcept { return has_no_calls_.load(std::memory_order_acquire); }
     /// Waits for the thread to end. Does nothing if the thread was not started.
     void join() {
@@ -194,14 +195,14 @@ private:
     stuck_calls stuck_calls_;
     handle epoll_;
     handle wakeup_;       // written by a thread that completes a request while the I/O thread sleeps
-    handle last_resort_;  // a descriptor to reject clients with when the process has used up all others
+    handle last_resort_;  // the spare descriptor for rejecting clients when no other descriptor is left
     std::unordered_map<connection*, std::unique_ptr<connection>> connections_;
     std::vector<connection*> touched_;
     std::vector<connection*> paused_;  // connections whose next request is delayed
     instant next_resume_;              // earliest end of these delays
     std::vector<job*> to_submit_;
-    int events_of_worker_ = 64;          // events per round while a worker owns the I/O
-    std::size_t requests_of_round_ = 0;  // requests in this round; in the latest one until this round has begun to read
+    int events_of_worker_ = 64;          // maximum events per round while a worker owns the I/O
+    std::size_t requests_of_round_ = 0;  // requests in this round, or in the previous one until this round reads
     std::uint64_t latest_read_ = 0;      // number of the latest read of any connection
     std::vector<std::unique_ptr<request>> spare_;
     request* in_progress_ = nullptr;  // list of requests that are not answered yet (REQ2)
@@ -211,13 +212,13 @@ private:
     instant now_;
     instant next_check_;
     instant next_stuck_check_;
-    instant next_overdue_check_;  // next check of short calls that others wait for
+    instant next_overdue_check_;  // next check of short calls that other calls wait for
     instant drain_began_;
     instant next_publication_;  // while the thread ends
     unfinished_calls unfinished_;
     io_ownership ownership_;
     duration_estimator durations_;
-    bool runs_on_worker_ = false;    // a worker has the I/O ownership, or had it last
+    bool runs_on_worker_ = false;    // the latest owner of the I/O is or was a worker
     std::size_t long_requests_ = 0;  // requests in progress that are not expected to be short
     instant next_offer_;
     std::chrono::milliseconds offer_pause_{0};  // time without offers after an ownership was reclaimed

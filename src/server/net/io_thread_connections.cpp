@@ -1,4 +1,5 @@
-// The I/O thread's connections: sends answers, decides which events to watch, enforces time limits, and closes.
+// The I/O thread's connections: sends answers, decides which events to watch, enforces time limits, and closes
+// connections.
 #include <sys/epoll.h>
 
 #include "server/calls/crash_report.hpp"
@@ -22,7 +23,8 @@ void io_thread::touch(connection& c) {
     touched_.push_back(&c);
 }
 
-/// Sends answers, and takes buffered requests that had no room before.
+/// Sends answers, and then processes buffered requests, which may have waited because the client had too many requests
+/// or unread answers.
 void io_thread::exchange(connection& c) {
     for (;;) {
         while (const request* const r = c.first_answered()) {
@@ -31,8 +33,8 @@ void io_thread::exchange(connection& c) {
         }
         submit_replication_command(c);
         write(c);
-        // While the server ends, it does not refuse the buffered requests. A client that sends without end would get
-        // refusals without end.
+        // While the server ends, it ignores the buffered requests instead of refusing them. Otherwise a client that
+        // sends without end would get refusals without end.
         if (c.broken || c.in.empty() || draining_ || !may_take_request(c)) return;
         const std::size_t taken = parse_requests(c, c.in.pending());
         c.in.consume(taken);
@@ -98,8 +100,8 @@ void io_thread::watch(connection& c) {
     c.interest = wanted;
 }
 
-/// Closes `c`. REQUIRES: touched_ contains `c` at most at the position that is being updated: see end_round() and
-/// run_periodic_checks().
+/// Closes `c`. REQUIRES: touched_ does not contain `c`, except at the position that is being updated: see end_round()
+/// and run_periodic_checks().
 void io_thread::close(connection& c) {
     if (c.paused) {
         std::erase(paused_, &c);
@@ -141,7 +143,8 @@ void io_thread::stop_for_drain() {
     next_check_ = now_;  // clients that have been silent for long are closed at once
 }
 
-/// Returns true if a request that waited for the handover of leadership is to be read now.
+/// Returns true if `c` has a request that waited for the end of a handover of leadership, and the request is to be read
+/// now.
 bool io_thread::may_read_held_request(connection& c) const noexcept {
     if (!c.awaits_handover || shared_.log->followers().holds_calls()) return false;
     c.awaits_handover = false;
@@ -178,7 +181,8 @@ void io_thread::run_periodic_checks() {
     if (draining_ && now_ >= next_publication_) publish_unfinished();
 }
 
-/// Publishes the calls that the end waits for, because threads that read them must not wait for this thread.
+/// Publishes the calls that the end of the server waits for, so that other threads can read the list without waiting
+/// for this thread.
 void io_thread::publish_unfinished() {
     next_publication_ = now_ + between_publications;
     std::vector<std::string> lines;
@@ -206,11 +210,11 @@ void io_thread::publish_unfinished() {
         }
         unfinished_.publish(std::move(lines));
     } catch (const std::bad_alloc&) {
-        // The list that was published before stays.
+        // There is no memory for the list. The previously published list stays.
     }
 }
 
-/// Answers an overdue call. REQUIRES: its client waits for it.
+/// Answers a call that exceeds its time limit and has not ended. REQUIRES: the client is still connected.
 void io_thread::answer_overdue(request& r) {
     connection& c = *r.client;
     touch(c);

@@ -1,13 +1,14 @@
-// Divides memory, processor time and connections among the clients, so that one client does not take the share of
-// others.
+// Divides memory, processor time and connections among the clients, so that one client does not use the share of other
+// clients.
 //
 // Memory: the server closes connections that hold too much (eviction.hpp). It refuses calls of a principal whose
-// accepted calls hold too much (call_budget.hpp), because closing its connections would not free their arguments.
+// accepted calls hold too much (call_budget.hpp), because closing the principal's connections would not free the
+// arguments of these calls.
 //
-// Connections: all clients share `max_clients`, and admins have `reserved_clients` in addition. Only a login shows that
-// a client is an admin, so a client may use a reserved connection to log in. The client is provisional until then. When
-// no reserved connection is free, the next client displaces a provisional one (client_directory::displace). A login as
-// another user fails with MAXCLIENTS while there are too many clients.
+// Connections: all clients share `max_clients` connections, and admins have `reserved_clients` in addition. Only a
+// login shows that a client is an admin, so any client may use a reserved connection to log in. Until its login, such a
+// client is provisional. When no reserved connection is free, the next client displaces a provisional client
+// (client_directory::displace). A login as another user fails with MAXCLIENTS while there are too many clients.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -17,18 +18,19 @@
 
 namespace tutti::server {
 
-/// Returns true if a client may connect although there are `beyond` more than `max_clients`.
+/// Returns true if another client may connect although there are already `beyond` clients more than `max_clients`.
 bool io_thread::may_use_reserved_connection(const listening_socket& from, const handle& socket,
                                             std::size_t beyond) noexcept {
     if (shared_.how.reserved_clients == 0) return false;
     const bool by_login = shared_.known_commands.identifies_operators_by_login();
-    // Without any login, clients on this machine count as admins, and clients on other machines as unknown.
+    // If the server has no users and no password, clients on this machine count as admins, and clients on other
+    // machines do not.
     const bool by_address = shared_.how.users.empty() && from.is_reachable_from_elsewhere;
     if (!by_login && !(by_address && is_on_this_machine(socket.get()))) return false;
     return beyond < shared_.how.reserved_clients || (by_login && shared_.directory.displace());
 }
 
-/// Decides about `c` after a successful login, which `r` answers: the client keeps its connection, or has to leave.
+/// After a successful login, which `r` answers, decides whether the client keeps its connection or is disconnected.
 void io_thread::confirm_provisional_client(connection& c, request& r) {
     if (c.who.login != nullptr) {
         c.who.owner = shared_.known_principals.of(*c.who.login);
@@ -62,14 +64,14 @@ bool io_thread::must_delay(connection& c) noexcept {
     return true;
 }
 
-/// Charges the principal for a costly command of `c` that was answered. The command began at `began`.
+/// Charges the principal of `c` for a costly command that has been answered. The command began at `began`.
 void io_thread::charge_for(connection& c, instant began) noexcept {
     constexpr std::chrono::microseconds of_a_request{5};
     const auto took = std::chrono::steady_clock::now() - began;
     c.delayed_since.reset();
     c.who.owner->charge(now_, took);
     requests_of_round_ +=
-        static_cast<std::size_t>(took / of_a_request);  // so that the round ends as early as with other requests
+        static_cast<std::size_t>(took / of_a_request);  // so that a round with such commands is not longer
 }
 
 void io_thread::resume_paused() noexcept {
@@ -78,7 +80,7 @@ void io_thread::resume_paused() noexcept {
     const auto due = std::ranges::partition(paused_, [this](const connection* c) { return c->paused_until > now_; });
     for (const connection* const c : std::ranges::subrange{paused_.begin(), due.begin()})
         next_resume_ = std::min(next_resume_, c->paused_until);
-    // Handles the connections in this order, because the first may use up the principal's allowance.
+    // The connection that has waited longest comes first, because a command may use up the principal's allowance.
     std::ranges::sort(due, {}, [](const connection* c) { return *c->delayed_since; });
     for (connection* const c : due) {
         c->paused = false;
@@ -88,14 +90,14 @@ void io_thread::resume_paused() noexcept {
     paused_.erase(due.begin(), paused_.end());
 }
 
-/// The time limit of a request runs while the server would read the rest of it. It does not run while the client has
-/// too many requests in progress.
+/// Records since when the rest of a request has been missing. The time during which the server itself does not read,
+/// because the client has too many requests in progress, does not count.
 void io_thread::record_unfinished_request(connection& c) noexcept {
     if (c.in.empty() || !may_take_request(c)) c.unfinished_since.reset();
     else if (!c.unfinished_since) c.unfinished_since = now_;
 }
 
-/// Ends `c` and returns true if the rest of its request has been due for too long.
+/// If the rest of a request of `c` has been missing for too long, ends the connection with an error and returns true.
 bool io_thread::end_if_request_timed_out(connection& c) noexcept try {
     std::chrono::milliseconds limit = shared_.how.request_timeout;
     if (!c.who.is_trusted) limit /= 2;
@@ -118,15 +120,15 @@ void io_thread::enforce_memory_limit() noexcept {
     const std::size_t most = shared_.how.max_buffered_bytes_clients.value_or(0);
     if (most == 0 || shared_.directory.held() <= most) return;
     try {
-        // Frees more than necessary, so that the next request does not cause another search of all connections.
+        // Frees more than necessary, so that the next request does not require another search of all connections.
         shared_.directory.evict(most - most / 8);
     } catch (const std::bad_alloc&) {
-        // The next round tries again.
+        // There is no memory. The next round tries again.
     }
 }
 
-/// Counts the memory of `r`, a call of `c` that is about to be submitted. REQUIRES: the connection exists and keeps its
-/// principal.
+/// Counts the memory of `r`, a call of `c` that is about to be submitted. REQUIRES: the connection exists, and its
+/// principal does not change meanwhile.
 void io_thread::count_accepted(const connection& c, request& r) noexcept {
     principal& owner = *c.who.owner;
     r.is_of_operator = owner.is_admin();
@@ -172,7 +174,7 @@ void io_thread::log_eviction(const connection& c) noexcept try {
             : "it had not logged in, and its connection was needed for an admin (--reserved-clients)";
     shared_.evictions.record(who + why, now_, shared_.how.log_callback);
 } catch (const std::bad_alloc&) {
-    // The connection is closed and counted all the same.
+    // There is no memory for the message. The connection is closed and counted anyway.
 }
 
 }  // namespace tutti::server

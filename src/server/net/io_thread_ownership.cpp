@@ -8,12 +8,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long the thread keeps the I/O ownership after it regained it: the shortest and the longest time. The time doubles
-// each time that the thread has to reclaim the ownership again soon.
+// The shortest and the longest time for which the thread keeps the I/O ownership after regaining it. The time doubles
+// whenever the thread has to reclaim the ownership soon after it offered it.
 constexpr milliseconds shortest_pause{5};
 constexpr milliseconds max_pause{160};
 
-/// If a call has to wait for its turn for longer than this, waking another worker is worth the cost.
+/// If a call would have to wait for longer than this for its turn, waking another worker is worth the cost.
 constexpr std::chrono::nanoseconds worth_a_call{10'000};
 
 }  // namespace
@@ -25,11 +25,11 @@ bool io_thread::may_offer_ownership() const noexcept {
            now_ >= next_offer_ && !drain_requested_.load(std::memory_order_relaxed);
 }
 
-/// Offers the I/O ownership. Returns when the thread has the ownership again.
+/// Offers the I/O ownership, and blocks until the thread has the ownership again.
 void io_thread::offer_ownership() noexcept {
     const instant offered = now_;
     ownership_.offer();
-    shared_.runs.wake_worker();  // wakes workers that have ended their calls already
+    shared_.runs.wake_worker();  // wakes workers whose calls have already ended
     const io_ownership::regained how = ownership_.wait_for_ownership();
     runs_on_worker_ = false;
     now_ = std::chrono::steady_clock::now();
@@ -37,13 +37,13 @@ void io_thread::offer_ownership() noexcept {
         counters_.io_handoffs_reclaimed.add_one();
         const bool again = now_ - offered < 8 * offer_pause_;
         offer_pause_ = again ? std::clamp(2 * offer_pause_, shortest_pause, max_pause) : shortest_pause;
-        shared_.runs.wake_worker();  // wakes workers for calls behind one that was expected to be short
+        shared_.runs.wake_worker();  // wakes workers for calls that wait behind a call that was expected to be short
     }
     next_offer_ = now_ + std::max(offer_pause_, shortest_pause);
 }
 
-// Runs the requests that were read before it updates the touched connections. So it updates each of them once, with the
-// answers. If another thread acquires the I/O ownership in between, that thread updates the connections.
+// The requests that were read run before the touched connections are updated, so each connection is updated once, with
+// its answers. If another thread acquires the I/O ownership in between, that thread updates the connections.
 bool io_thread::run_on_worker(const idle_wakeup& worker) noexcept {
     if (!ownership_.try_acquire()) return false;
     counters_.io_handoffs.add_one();
@@ -66,13 +66,13 @@ bool io_thread::run_on_worker(const idle_wakeup& worker) noexcept {
 }
 
 void io_thread::record_duration(const request& r) noexcept {
-    constexpr double max_nanoseconds = 1e15;  // a call that was terminated ran forever
+    constexpr double max_nanoseconds = 1e15;  // a terminated call has the maximum duration
     const double ran = std::min(static_cast<double>(r.run_ticks) * nanoseconds_per_tick_, max_nanoseconds);
     durations_.record(r.what.entry->number, std::chrono::nanoseconds{static_cast<std::int64_t>(ran)});
 }
 
-/// Returns how many workers to wake. Calls whose turn comes soon are not worth another worker, as long as the thread
-/// can notice when a call takes long.
+/// Returns how many workers to wake. Another worker is not worth waking for calls whose turn comes soon, as long as the
+/// thread can notice when a call takes long.
 unsigned io_thread::workers_worth_waking() const noexcept {
     if (!runs_on_worker_ || long_requests_ != 0) return executor::no_limit;
     std::chrono::nanoseconds all{0};

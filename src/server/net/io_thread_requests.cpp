@@ -1,4 +1,4 @@
-// The I/O thread's requests: hands them to the executor, collects them when they come back, and reuses them.
+// The I/O thread's requests: submits them to the executor, collects completed requests, and reuses them.
 #include "server/net/io_thread.hpp"
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace tutti::server {
 
 void io_thread::submit() {
     if (to_submit_.empty()) return;
-    // Adds the requests to the list first, because a worker may be faster than this loop.
+    // The requests are added to the list before they are submitted, because a worker may complete a request before this
+    // function ends.
     for (job* const j : to_submit_) {
         auto& r = static_cast<request&>(*j);
         r.next = in_progress_;
@@ -40,8 +41,8 @@ void io_thread::submit() {
         return true;
     });
     if (to_submit_.empty()) return;
-    // Turns away requests that the executor had no room for. They are among these, or were submitted before by another
-    // I/O thread or by the program.
+    // Rejects the requests that do not fit into the executor's queue. These may be some of the new requests, or
+    // requests that another I/O thread or the program submitted earlier.
     for (job* const j : shared_.runs.submit(to_submit_, workers_worth_waking())) j->reject();
     to_submit_.clear();
 }
@@ -87,7 +88,7 @@ void io_thread::collect() {
     }
 }
 
-/// Submits a deferred request when all earlier requests are answered. So WAIT knows which calls it covers.
+/// Submits a deferred request once all earlier requests are answered, because WAIT has to cover all earlier calls.
 void io_thread::submit_replication_command(connection& c) noexcept {
     request* const r = c.first_to_defer();
     if (r == nullptr) return;
@@ -122,17 +123,18 @@ void io_thread::finish_login(request& r) noexcept {
 }
 
 void io_thread::cache_reply(const request& r) noexcept {
-    // The call has not run, or its client had disconnected and may want to wait again.
+    // The call has not run, or was abandoned because its client had disconnected. The client may repeat the call.
     const bool unanswered = r.how_it_ended == call_outcome::busy || r.how_it_ended == call_outcome::shutdown ||
                             r.how_it_ended == call_outcome::client_gone || r.how_it_ended == call_outcome::misconf ||
                             r.how_it_ended == call_outcome::read_only;
     if (unanswered) return shared_.replies.remove(r.key);
     try {
-        // Too few followers had it in time. The call has run, and the followers may have it when the client repeats the
-        // call.
+        // `replaced_answer` is set if too few followers had the call in time. The call has run, and when the client
+        // repeats it, enough followers may have it.
         shared_.replies.store(r.key, r.replaced_answer.empty() ? r.answer : r.replaced_answer, now_);
     } catch (const std::bad_alloc&) {
-        // The answer is removed: if the client repeats the call, it runs again.
+        // There is no memory for the answer, so the key is removed. If the client repeats the call, the call runs
+        // again.
     }
 }
 
@@ -144,7 +146,7 @@ void io_thread::log_if_slow(const request& r) noexcept {
         shared_.slow.add(r, ran, now_, client == nullptr ? "" : client->address(),
                          client == nullptr ? "" : shared_.directory.name_of(*client));
     } catch (const std::bad_alloc&) {
-        // The slow log does not show the call.
+        // There is no memory for the entry, so the slow log does not show the call.
     }
 }
 

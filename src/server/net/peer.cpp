@@ -10,7 +10,7 @@
 namespace tutti::server {
 namespace {
 
-/// The address of a socket's other side, or of the socket itself.
+/// The address of a socket's other side, or of the socket's own side.
 struct address_of_socket {
     sockaddr_storage address{};
     bool known = false;

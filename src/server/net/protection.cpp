@@ -12,7 +12,7 @@
 namespace tutti::server {
 namespace {
 
-/// Returns true if the address is on this machine. Sockets of other families, such as Unix sockets, are.
+/// Returns true if the address is on this machine. Returns true also for other address families, such as Unix sockets.
 bool is_of_this_machine(const sockaddr& address) noexcept {
     constexpr std::uint32_t first_byte = 0xff000000U, loopback = 0x7f000000U;
     if (address.sa_family == AF_INET) {
@@ -55,7 +55,7 @@ void require_protection(const settings& how) {
     for (const int descriptor : how.inherited) {
         sockaddr_storage address{};
         socklen_t size = sizeof address;
-        // A descriptor that is not a socket is refused by adopt_listener().
+        // A descriptor that is not a socket needs no check here, because adopt_listener() refuses it.
         if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
         if (!is_of_this_machine(reinterpret_cast<const sockaddr&>(address)))
             refuse_unprotected("the inherited socket " + std::to_string(descriptor));

@@ -1,11 +1,11 @@
 // The order in which an I/O thread reads the clients that have sent data, if it does not read all of them in one round.
-// The priority of a request is known only after it is read and cut, and the order exists to avoid that work. So the
-// order uses the priority of the client's latest call as an estimate for its next one.
+// The priority of a request is known only after the request is read and parsed, and the order exists to avoid that
+// work. So the order uses the priority of the client's latest call as an estimate for its next one.
 //
 //   RDO1  Clients of higher priority come first; among equals, the client that was read longest ago.
-//   RDO2  One of the clients that were left out for `max_wait` is read regardless. So no client waits forever, in
-//         particular one whose next request is more urgent than its latest. A crowd of less urgent clients delays no
-//         one.
+//   RDO2  In each round, one of the clients that were left out for `max_wait` is read regardless of its priority. So no
+//         client waits forever, not even a client whose next request is more urgent than its latest call. Many less
+//         urgent clients delay no other client, because only one of them is read.
 //
 // Thread safety: not thread-safe. An I/O thread owns the object.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace tutti::server {
 
-/// The state of one client in this order.
+/// A client's place in the reading order.
 class reading_turn {
 public:
     static constexpr std::chrono::milliseconds max_wait{100};
@@ -26,7 +26,7 @@ public:
         priority_ = priority;
         has_called_ = true;
     }
-    /// Records any other request of the client.
+    /// Records a request of the client that is not a call.
     void record_command() noexcept {
         if (!has_called_) priority_ = procedure_options{}.priority;
     }

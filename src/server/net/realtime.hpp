@@ -3,7 +3,8 @@
 
 namespace tutti::server {
 
-/// Throws if threads of this process may not have the real-time priority. @throws std::runtime_error, std::system_error
+/// Throws if this process is not allowed to give its threads the real-time priority. @throws std::runtime_error,
+/// std::system_error
 void require_realtime_priority(int priority);
 
 }  // namespace tutti::server

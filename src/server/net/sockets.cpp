@@ -44,9 +44,9 @@ handle new_socket(int family, const std::string& name) {
     return s;
 }
 
-/// Binds `s` to `path`, whose file gets the permissions `mode`. Linux gives the file the permissions of the socket,
-/// less the umask, so the file never has more than `mode`. The function does not follow a symbolic link, because other
-/// users who may write to the folder could replace the file by one.
+/// Binds `s` to `path`, whose file gets the permissions `mode`. Linux creates the file with the permissions of the
+/// socket, less the umask, so the file never has more permissions than `mode`. The function does not follow a symbolic
+/// link, because other users who may write to the folder could replace the file by one.
 void bind_with_mode(const handle& s, const sockaddr_un& address, unsigned mode, const std::string& path) {
     if (::fchmod(s.get(), mode) != 0 ||
         ::bind(s.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
@@ -169,7 +169,7 @@ handle accept_from(const handle& listener, const tcp_keepalive& keepalive) noexc
     handle client{::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
     if (!client.is_open()) return client;
     const int error = errno;
-    // All of these options fail on a Unix socket, which does not need them: its clients do not vanish silently.
+    // All of these options fail on a Unix socket, which does not need them, because its clients cannot vanish silently.
     const auto set = [&client](int level, int option, int value) {
         ::setsockopt(client.get(), level, option, &value, sizeof value);
     };
@@ -181,7 +181,8 @@ handle accept_from(const handle& listener, const tcp_keepalive& keepalive) noexc
         set(IPPROTO_TCP, TCP_KEEPIDLE, idle);
         set(IPPROTO_TCP, TCP_KEEPINTVL, std::max(idle / probes, 1));
         set(IPPROTO_TCP, TCP_KEEPCNT, probes);
-        // While data is unacknowledged, the system sends it again for a quarter of an hour, and does not probe.
+        // Without this option, the system would not probe while data is unacknowledged, but repeat the data for a
+        // quarter of an hour.
         if (keepalive.limits_unacknowledged_data) set(IPPROTO_TCP, TCP_USER_TIMEOUT, 2'000 * idle);
     }
     errno = error;

@@ -20,7 +20,7 @@ namespace tutti::server {
 struct local_listener {
     handle socket;
     std::string path;
-    // identify the file, so that stop() leaves another file under the same name alone
+    // identify the file, so that stop() does not remove another file of the same name
     dev_t device = 0;
     ino_t file = 0;
 
@@ -28,11 +28,11 @@ struct local_listener {
     void stop() noexcept;
 };
 /// Listens on a Unix socket. Replaces the file of a socket that no process listens on any more. Never waits for a
-/// process that does listen. The file has the permissions `mode`, or those that umask(2) leaves, before a client can
-/// connect.
+/// process that listens on the socket. The file has the permissions `mode`, or those that umask(2) leaves, before a
+/// client can connect.
 [[nodiscard]] local_listener listen_unix(const std::string& path, std::optional<unsigned> mode = {});
 
-/// Refuses clients that connect from now on, and those that have connected but were not accepted.
+/// Refuses clients that connect from now on, and clients that have connected but were not accepted.
 void stop_listening(const handle& listener) noexcept;
 
 /// Takes ownership of a listening socket that the process inherited. @throws std::invalid_argument  if the descriptor
@@ -51,12 +51,12 @@ struct tcp_keepalive {
     /// The silence after which the system probes the client's machine. The client counts as gone after as long again.
     /// Zero: never.
     std::chrono::seconds keepalive{0};
-    /// Applies the same limit to a client that has to acknowledge sent data. The system does not probe such a client,
-    /// because the data serves as a probe. A live client that does not read counts as silent, too.
+    /// Applies the same limit to a client that has not acknowledged sent data. The system does not probe such a client,
+    /// because the data serves as a probe. With this option, a live client that does not read also counts as silent.
     bool limits_unacknowledged_data = false;
 };
 
-/// Accepts the next client. Returns a closed handle if there is none; errno then says why.
+/// Accepts the next client. If no client waits, returns a closed handle and sets errno.
 [[nodiscard]] handle accept_from(const handle& listener, const tcp_keepalive& keepalive) noexcept;
 
 }  // namespace tutti::server

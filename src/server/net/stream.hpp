@@ -1,4 +1,4 @@
-// A non-blocking socket, in the clear or with TLS.
+// A non-blocking socket, with or without TLS.
 //
 // Thread safety: not thread-safe. An I/O thread owns the stream.
 #pragma once
@@ -35,7 +35,7 @@ private:
 class stream {
 public:
     enum class state : std::uint8_t {
-        good,         ///< `bytes` were moved, at least one
+        good,         ///< `bytes` bytes were transferred, at least one
         would_block,  ///< the operation would block
         ended,        ///< the other side will send no more
         broken
@@ -52,11 +52,11 @@ public:
 
     [[nodiscard]] virtual result read(std::span<char> into) noexcept;
     [[nodiscard]] virtual result write(std::string_view bytes) noexcept;
-    /// Tells the other side that no more will be written.
+    /// Informs the other side that nothing more will be written.
     virtual void finish() noexcept;
-    /// Returns true if the other side may send requests: under TLS, after the handshake.
+    /// Returns true if the other side may send requests. With TLS, this is the case after the handshake.
     [[nodiscard]] virtual bool is_established() const noexcept { return true; }
-    /// Returns true if a read waits until the socket is writable.
+    /// Returns true if a read cannot continue until the socket is writable.
     [[nodiscard]] virtual bool wants_to_write() const noexcept { return false; }
 
     /// Returns true if the other side's system has received all written data, and this side has read all received data.

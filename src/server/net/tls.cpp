@@ -31,8 +31,9 @@ public:
         ::SSL_set_accept_state(ssl_.get());
     }
 
-    // A read returns everything that OpenSSL has taken from the socket. The buffer has room for a whole record, and
-    // OpenSSL without read-ahead takes one record at a time. So epoll on the socket reports all data.
+    // The buffer has room for a whole record, and OpenSSL without read-ahead reads one record at a time. So one read
+    // returns everything that OpenSSL has read from the socket. All remaining data is in the socket, where epoll
+    // reports it.
     result read(std::span<char> into) noexcept override {
         ::ERR_clear_error();
         std::size_t bytes = 0;
@@ -84,7 +85,8 @@ tls::context tls::read(const tls_files& files) {
     secure::ask_for_no_passphrase(c);
     choose(c, files);
     ::SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    // Many clients close without a TLS shutdown. The server does not run a truncated request anyway.
+    // A missing TLS shutdown is no error. Many clients close without it, and the server does not run a truncated
+    // request anyway.
     ::SSL_CTX_set_options(c, SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION);
     if (::SSL_CTX_use_certificate_chain_file(c, files.certificate.c_str()) != 1)
         fail(secure::certificate_in(files.certificate));

@@ -14,17 +14,18 @@ namespace tutti::server {
 /// Throws if OpenSSL does not know one of the ciphers. @throws std::runtime_error  which names them
 void require_known_ciphers(const tls_files& how);
 
-/// A certificate and its key, read at the start and again when they have been renewed. Thread safety: any thread.
+/// A certificate and its key. They are read at the start, and again after they have been renewed. Thread safety: any
+/// thread.
 class tls {
 public:
     /// @throws std::runtime_error  which names the file and the problem
     explicit tls(tls_files files);
 
-    /// Reads the files again, for later streams. Existing streams keep the certificate that they began with.
-    /// @throws std::runtime_error  as the constructor; the certificate in use then stays
+    /// Reads the files again, for streams that are made from now on. Existing streams keep their certificate.
+    /// @throws std::runtime_error  as the constructor; the previous certificate then stays in use
     void renew();
 
-    /// Returns a stream that performs the handshake while it is read from.
+    /// Returns a stream whose first reads perform the handshake.
     [[nodiscard]] std::unique_ptr<stream> make_stream(handle socket) const;
 
 private:

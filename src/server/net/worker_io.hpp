@@ -1,5 +1,5 @@
-// Lets idle workers serve the connections of an I/O thread (io_ownership.hpp). The executor, which is created first,
-// calls the I/O threads through this class.
+// Lets idle workers serve the connections of an I/O thread (io_ownership.hpp). The executor calls the I/O threads
+// through this class, because the executor is created before them.
 //
 // Thread safety: one thread calls `set_threads`, once. Any thread calls the rest.
 #pragma once
@@ -15,7 +15,8 @@ class io_thread;
 
 class worker_io final : public idle_work {
 public:
-    /// Sets the I/O threads for which workers may serve. REQUIRES: the threads live as long as there are workers.
+    /// Sets the I/O threads whose connections workers may serve. REQUIRES: the threads live as long as there are
+    /// workers.
     void set_threads(std::vector<io_thread*> threads) {
         threads_ = std::move(threads);
         has_threads_.store(true, std::memory_order_release);  // pairs with the load in has_threads

@@ -1,5 +1,5 @@
 // Counts the bytes of requests and answers that the server holds for all clients, against a limit. The limit applies
-// only to new calls. No call begins while the budget is used up, but a running call may make an answer of any size.
+// only to new calls: no call begins while the budget is used up, but a running call may make an answer of any size.
 //
 // Thread safety: any thread.
 #pragma once

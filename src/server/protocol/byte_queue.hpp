@@ -1,9 +1,9 @@
-// A queue of bytes that are added at the end and taken from the front: a client's input, or output that it has not
-// read.
+// A queue of bytes that are added at the end and removed from the front: a client's input, or output that the client
+// has not read.
 //
-// BYQ1  It holds at most the bytes added last, plus twice the bytes that were pending then. Each byte is moved a
-//       bounded number of times on average.
-// BYQ2  When it is empty, it keeps little memory.
+// BYQ1  The queue holds at most the bytes of the latest append, plus twice the bytes that were pending before that
+//       append. On average, each byte is moved a bounded number of times.
+// BYQ2  An empty queue keeps little memory.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ public:
     }
     /// Returns the pending bytes. The view is valid until the next change.
     [[nodiscard]] std::string_view pending() const noexcept { return std::string_view{bytes_}.substr(start_); }
-    /// Removes that many bytes from the front. REQUIRES: they are pending.
+    /// Removes that many bytes from the front. REQUIRES: at least so many bytes are pending.
     void consume(std::size_t bytes) noexcept {
         start_ += bytes;
         if (start_ == bytes_.size()) clear();
@@ -36,7 +36,7 @@ public:
     }
     [[nodiscard]] bool empty() const noexcept { return start_ == bytes_.size(); }
     [[nodiscard]] std::size_t size() const noexcept { return bytes_.size() - start_; }
-    /// Returns the memory that it uses, in bytes.
+    /// Returns the memory that the queue uses, in bytes.
     [[nodiscard]] std::size_t footprint() const noexcept { return bytes_.capacity(); }
 
 private:

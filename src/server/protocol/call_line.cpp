@@ -22,7 +22,7 @@ bool read_id(words& from, call_line& into) {
     return true;
 }
 
-/// Takes an option from the front of `from` if there is one.
+/// Reads an option at the front of `from`, and removes it from `from`. Returns false if there is no option.
 bool read_option(words& from, call_line& into) {
     if (from.empty()) return false;
     const bool is_priority = equals_ignoring_case(from[0], word_priority);
@@ -63,7 +63,7 @@ call_line read_call(words given, const catalog& procedures, const procedure_entr
     if (p.min_arguments == p.max_arguments && l.arguments.size() > p.max_arguments) {
         words behind = l.arguments.subspan(p.max_arguments);
         while (read_option(behind, l)) {}
-        // If words are left, they are excess arguments, which the error message reports.
+        // If words are left, they are excess arguments, and the caller reports an error.
         if (behind.empty()) l.arguments = l.arguments.first(p.max_arguments);
     }
     check(l);

@@ -3,7 +3,7 @@
 //   CALL [PRIORITY n] [DEADLINE µs] [ID key] [--] name argument…
 //   CALL name argument… [PRIORITY n] [DEADLINE µs]      if the procedure takes a fixed number of arguments
 //
-// An argument is never taken for an option. Arguments do not come before the name, and options after the name begin
+// An argument is never interpreted as an option, because arguments follow the name, and options after the name begin
 // where the fixed number of arguments ends. So a client may pass on its users' words unchanged.
 #pragma once
 
@@ -29,10 +29,10 @@ struct unknown_procedure_error {
     std::string_view name;
 };
 
-/// Throws if `given` may not follow ID. @throws bad_argument
+/// Throws if `given` is not a valid key for the option ID. @throws bad_argument
 void require_key(std::string_view given);
 
-/// Reads the words after CALL. `likely` is the procedure that they most likely name, or null.
+/// Reads the words after CALL. `likely` is the procedure that the words most likely name, or null.
 /// @throws bad_argument  if an option has no number, is given twice, or is forbidden by the procedure, or if the name
 /// is missing
 /// @throws unknown_procedure_error

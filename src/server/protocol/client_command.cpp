@@ -29,8 +29,8 @@ void set_info(client_directory& all, const session& who, words given, reply& to)
     to.status("OK");
 }
 
-/// Implements CLIENT KILL. The old form names one address, which may be the client's own. The new form has filters, and
-/// spares the calling client.
+/// Implements CLIENT KILL. The old form names one address, which may be the calling client's own. The new form has
+/// filters, and does not close the calling client.
 void kill(client_directory& all, session& who, words given, reply& to) {
     client_directory::filter which;
     if (given.size() == 3) {

@@ -61,7 +61,7 @@ std::string client_directory::name_of(const client_entry& e) const {
 std::string client_directory::described(const client_entry& e, instant now) {
     return "id=" + std::to_string(e.id_) + " addr=" + e.address_ + " name=" + e.name_ +
            " age=" + seconds(e.arrived_, now) + " idle=" + seconds(e.last_request_.load(), now) +
-           // Libraries expect these fields as well. Here they have no meaning.
+           // Client libraries also expect these fields, which have no meaning in this server.
            " db=0 sub=0 psub=0 multi=-1 qbuf=0 qbuf-free=0 argv-mem=0 obl=0 oll=0 omem=0 tot-mem=" +
            std::to_string(e.held()) + " lib-name=" + e.library_ + " lib-ver=" + e.version_ + "\n";
 }
@@ -120,11 +120,11 @@ void client_directory::record_operator_login(client_entry& e) {
     if (e.provisional_state_ == provisional_state::not_logged_in && !std::exchange(e.has_named_operator_, true))
         e.provisional_state_ = provisional_state::names_operator;
     else if (e.provisional_state_ == provisional_state::names_operator)
-        e.provisional_state_ = provisional_state::not_logged_in;  // its first password was wrong
+        e.provisional_state_ = provisional_state::not_logged_in;  // the client's first password was wrong
 }
 
-// There are as many provisional clients as reserved connections, plus those that are being closed. So O(n^2) is cheap.
-// They are in the order of arrival, so among equals the first is chosen.
+// There are at most as many provisional clients as reserved connections, plus those that are being closed. So O(n^2) is
+// cheap. The list is in the order of arrival, so among equal clients the oldest is chosen.
 bool client_directory::displace() noexcept {
     const std::scoped_lock lock{mutex_};
     client_entry* chosen = nullptr;
@@ -157,8 +157,8 @@ std::size_t client_directory::evict(std::size_t limit) {
     return chosen.size();
 }
 
-// The mutex keeps the client's I/O thread from ending before it gets the message: that thread removes its clients
-// first.
+// A thread that ends must first remove its clients, which needs the mutex. So while this function holds the mutex, the
+// client's I/O thread cannot end before it gets the message.
 std::size_t client_directory::kill(const filter& which) {
     const std::scoped_lock lock{mutex_};
     std::size_t killed = 0;

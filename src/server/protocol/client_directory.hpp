@@ -1,7 +1,7 @@
-// All clients of all I/O threads: for CLIENT LIST, INFO and KILL. A connection belongs to its I/O thread, and its entry
-// here contains what other threads may see. The entry records how much memory the connection holds, for the choice of
-// connections to close (eviction.hpp). It also records whether the server admitted the client beyond the limit on
-// clients because it may be an admin.
+// The clients of all I/O threads, for the commands CLIENT LIST, INFO and KILL. A connection belongs to its I/O thread.
+// The connection's entry in the directory contains the data that other threads may read. The entry records how much
+// memory the connection holds, for the choice of connections to close (eviction.hpp). The entry also records whether
+// the server admitted the client beyond the limit on clients because the client may be an admin.
 //
 // Thread safety: any thread.
 #pragma once
@@ -26,16 +26,17 @@ public:
     /// An I/O thread, which owns clients and closes them.
     class client_owner {
     public:
-        /// Reports that one of its clients has been marked. Any thread may call it; must not wait.
+        /// Reports that one of the owner's clients has been marked to be closed. Any thread may call this function,
+        /// which must not block.
         virtual void check_killed() noexcept = 0;
 
     protected:
         ~client_owner() = default;
     };
 
-    /// How far a client that was admitted beyond the limit on clients has proved to be an admin.
+    /// Whether a client that was admitted beyond the limit on clients has shown that it is an admin.
     enum class provisional_state : std::uint8_t {
-        confirmed,       ///< any other client: it keeps its connection
+        confirmed,       ///< the client keeps its connection; the state of all other clients, too
         not_logged_in,   ///< the client has not logged in
         names_operator,  ///< the client's first login names an admin
     };
@@ -48,9 +49,9 @@ public:
         [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
         [[nodiscard]] const std::string& address() const noexcept { return address_; }
         [[nodiscard]] bool is_killed() const noexcept { return is_killed_.load(std::memory_order_acquire); }
-        /// Called by its I/O thread.
+        /// Called by the client's I/O thread.
         void record_request(instant now) noexcept { last_request_.store(now, std::memory_order_relaxed); }
-        /// Why the client is closed: by CLIENT KILL, or by the server to protect other clients.
+        /// The reason for which the client is closed: CLIENT KILL, or the protection of other clients.
         enum class reason : std::uint8_t { killed, memory, displaced };
         [[nodiscard]] reason close_reason() const noexcept { return close_reason_.load(std::memory_order_relaxed); }
         [[nodiscard]] std::size_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
@@ -66,9 +67,9 @@ public:
         // Guarded by the directory's mutex:
         provisional_state provisional_state_ = provisional_state::confirmed;
         bool has_named_operator_ = false;
-        std::shared_ptr<principal> origin_;  // its address, while it is provisional
+        std::shared_ptr<principal> origin_;  // the principal of its address, while the client is provisional
         std::shared_ptr<principal> owner_;
-        std::atomic<std::size_t> held_{0};  // bytes, as last reported by its I/O thread
+        std::atomic<std::size_t> held_{0};  // bytes, as last reported by the client's I/O thread
         std::atomic<reason> close_reason_{reason::killed};
         std::atomic<bool> is_killed_{false};
     };
@@ -77,7 +78,8 @@ public:
     [[nodiscard]] client_entry& add(std::string address, instant now, client_owner& where);
     void remove(client_entry& e) noexcept;
 
-    /// Set what a client says about itself. They return false if the value is not a printable word without blanks.
+    /// These functions store what a client reports about itself. They return false if the value is not a printable word
+    /// without blanks.
     [[nodiscard]] bool set_name(client_entry& e, std::string_view name);
     [[nodiscard]] bool set_library(client_entry& e, std::string_view name);
     [[nodiscard]] bool set_version(client_entry& e, std::string_view version);
@@ -87,26 +89,26 @@ public:
     [[nodiscard]] std::string list(instant now) const;
     [[nodiscard]] std::string line_of(const client_entry& e, instant now) const;
 
-    /// Makes the memory of `e` count for this principal.
+    /// Makes the memory of `e` count as memory of this principal.
     void set_owner(client_entry& e, std::shared_ptr<principal> owner);
     [[nodiscard]] std::string owner_of(const client_entry& e) const;
-    /// Records how much memory a client holds now. Only its I/O thread calls this. The value is rounded down to a
-    /// kibibyte, so that clients with small requests do not write to memory that all I/O threads share.
+    /// Records how much memory a client holds now. Only the client's I/O thread calls this function. The value is
+    /// rounded down to a kibibyte, so that small requests do not cause writes to memory that all I/O threads share.
     void set_held(client_entry& e, std::size_t bytes) noexcept;
     /// Returns the bytes that all clients hold.
     [[nodiscard]] std::size_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
-    /// Closes connections until at most `limit` bytes are left, and returns their number. Connections that are marked
-    /// already do not count. O(n log n) for n clients. @throws std::bad_alloc
+    /// Closes connections until the others hold at most `limit` bytes, and returns the number of closed connections.
+    /// Connections that are already marked do not count. O(n log n) for n clients. @throws std::bad_alloc
     std::size_t evict(std::size_t limit);
 
     // ---- clients beyond the limit
     void set_provisional(client_entry& e, provisional_state now);
     [[nodiscard]] bool is_provisional(const client_entry& e) const;
-    /// Records that a provisional client asks to log in as an admin. Its first such login protects it from
-    /// displace() while there are clients without one.
+    /// Records that a provisional client tries to log in as an admin. The first such login protects the client from
+    /// displace() while there are provisional clients without such a login.
     void record_operator_login(client_entry& e);
-    /// Closes a provisional client to make room for another. It prefers clients that have not named an admin. Among
-    /// these it chooses the oldest client of the address with the most clients. Returns false if no client is
+    /// Closes a provisional client to make room for another client. Prefers clients that have not named an admin, and
+    /// among these chooses the oldest client of the address with the most clients. Returns false if no client is
     /// provisional.
     bool displace() noexcept;
 

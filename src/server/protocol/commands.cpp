@@ -27,7 +27,7 @@ struct command_error {
     std::string text;
 };
 
-/// Returns the credentials in AUTH or HELLO: a name and a password, or nothing.
+/// Returns the credentials in AUTH or HELLO: a name and a password, only a password, or nothing.
 words credentials(words given) {
     if (equals_ignoring_case(given[0], "AUTH")) return given.size() > 3 ? words{} : given.subspan(1);
     if (!equals_ignoring_case(given[0], "HELLO")) return {};
@@ -106,13 +106,13 @@ const commands::command commands::list[17] = {
          to.status("OK");
      }},
     {"ROLE", 1, 1, [](const commands& self, session&, words, reply& to) { write_role(self.replication_, to); }},
-    // The journal answers these (prepare_replication_command).
+    // The journal answers these commands (prepare_replication_command).
     {"WAIT", 3, 3, nullptr},
     {"FOLLOW", 3, 16, nullptr},
     {"REPLICAOF", 3, 3, nullptr},
     {"FAILOVER", 1, 6, nullptr},
     {"SLOWLOG", 2, 3, [](const commands& self, session&, words given, reply& to) { self.answer_slow_log(given, to); }},
-    // redis-benchmark asks for `save` and `appendonly`. Clients cannot configure anything here.
+    // redis-benchmark requests `save` and `appendonly`. Clients cannot configure this server, so all values are empty.
     {"CONFIG", 3, 16,
      [](const commands&, session&, words given, reply& to) {
          if (!equals_ignoring_case(given[1], "GET"))
@@ -125,14 +125,14 @@ const commands::command commands::list[17] = {
      }},
 };
 
-// Answers COMMAND, as far as client libraries parse it. The answer has each command's name, arity (negative: at least)
-// and flags, and says that it has no keys.
+// Answers COMMAND with the fields that client libraries parse: each command's name, arity (negative: at least so many
+// words) and flags, and the information that the command has no keys.
 void commands::describe(words given, reply& to) {
     struct arity {
         std::string_view name;
         std::size_t min_words, max_words;
     };
-    // Commands that are not in the list, because other functions answer them.
+    // The commands that are not in `list`, because other functions answer them.
     static constexpr std::array others{arity{"CALL", 2, 0}, arity{"MULTI", 1, 1}, arity{"EXEC", 1, 3},
                                        arity{"DISCARD", 1, 1}};
     const std::size_t all = std::size(list) + others.size();
@@ -172,7 +172,7 @@ void commands::describe(words given, reply& to) {
 }
 
 bool commands::is_password(std::string_view given) const noexcept {
-    // Takes a time that does not show how much of the password is right.
+    // The loop takes a time that does not show how much of the password is right.
     std::size_t wrong = given.size() ^ password_.size();
     for (std::size_t i = 0; i < given.size(); ++i) {
         const char own = password_.empty() ? '\0' : password_[i % password_.size()];
@@ -181,7 +181,7 @@ bool commands::is_password(std::string_view given) const noexcept {
     return wrong == 0;
 }
 
-/// Lets in a client. For a user, the password verifier's verdict decides.
+/// Logs a client in if its credentials are right. For a user, the password verifier has already decided this.
 bool commands::log_in(session& who, std::string_view name, std::string_view password) const noexcept {
     const bool right = who.checked_login != nullptr
                            ? who.checked_login->state == login_claim::login_result::correct
@@ -195,7 +195,8 @@ bool commands::log_in(session& who, std::string_view name, std::string_view pass
     return true;
 }
 
-/// Returns true if the password verifier has to check the request first. `r` then says what to check.
+/// Returns true if the password verifier has to check the request's credentials first. Then `r` contains these
+/// credentials.
 bool commands::needs_password_check(words given, request& r) const {
     if (users_.empty() || credentials(given).empty()) return false;
     r.set_words(given);
@@ -299,8 +300,8 @@ void commands::hello(session& who, words given, reply& to) const {
     to.integer(static_cast<std::int64_t>(who.entry->id()));
 }
 
-/// Returns true for a request that would write while leadership is handed over. It stays unread, and runs or is refused
-/// afterwards.
+/// Returns true for a request that would write, while leadership is handed over. The request stays unread until the
+/// handover is over, and then runs or is refused.
 bool commands::must_be_delayed(const session& who, words given) const noexcept {
     if (replication_.log == nullptr || !replication_.log->followers().holds_calls() || !who.is_trusted) return false;
     if (equals_ignoring_case(given[0], "EXEC")) return who.queued.has_value();
@@ -308,7 +309,7 @@ bool commands::must_be_delayed(const session& who, words given) const noexcept {
     try {
         return !read_call(given.subspan(1), procedures_, who.latest_procedure).entry->definition.options.read_only;
     } catch (const std::exception&) {
-        return false;  // it is refused in the usual way
+        return false;  // the request is then refused in the usual way
     }
 }
 
@@ -351,9 +352,9 @@ bool commands::prepare_call(session& who, words given, request& r) const {
     return !line.id || is_first_use(*line.id, r);
 }
 
-/// Returns true if the call in `r` is to run. Otherwise it is answered already.
+/// Returns true if the call in `r` is to run. Otherwise the call is already answered.
 bool commands::is_first_use(std::string_view key, request& r) const {
-    // The identity of the call that a key stands for.
+    // The identity of the call that the key belongs to.
     std::string all = r.what.entry->definition.name;
     const auto add = [&all](std::string_view word) {
         all.push_back('\0');
@@ -362,9 +363,9 @@ bool commands::is_first_use(std::string_view key, request& r) const {
     for (const invocation::queued_call& p : r.what.queued_calls) add(p.entry->definition.name);
     for (const std::string_view a : r.arguments) add(a);
     add(r.what.spoken == protocol::resp2 ? "2" : "3");
-    // Logs contain checksums of this kind.
+    // The kind of checksum must not change, because logs contain these checksums.
     const std::uint64_t key_call = journal::checksum(all, journal::checksum_kind::fnv1a);
-    r.key = key;  // set before begin(): after that, nothing may fail
+    r.key = key;  // set before begin(), because nothing may fail after begin()
     const reply_cache::state known = replies_.begin(key, key_call, r.answer, r.arrived);
     if (known == reply_cache::state::fresh) {
         r.logged.key = r.key;
@@ -372,7 +373,7 @@ bool commands::is_first_use(std::string_view key, request& r) const {
         return true;
     }
     r.key.clear();
-    // For WAIT: the position of this key's first call is unknown, so this uses the next position.
+    // WAIT needs a position. The position of the first call with this key is unknown, so the next position is used.
     if (replication_.log != nullptr) r.logged.awaited_position = replication_.log->next_position();
     if (known == reply_cache::state::answered) repeat_when_replicated(r);
     reply to{r.answer, r.what.spoken};
@@ -383,8 +384,8 @@ bool commands::is_first_use(std::string_view key, request& r) const {
     return false;
 }
 
-/// An answer that is repeated promises as much as the first time: the configured number of followers have the call.
-/// They may have lacked it the first time, or this server has read the answer from its log.
+/// A repeated answer must promise as much as the first answer: that the configured number of followers have the call.
+/// Followers may have lacked the call when it was first answered, or this server may have read the answer from its log.
 void commands::repeat_when_replicated(request& r) const {
     if (replication_.log == nullptr || !replication_.log->followers().lacks_followers_for(r.logged.awaited_position))
         return;
@@ -463,7 +464,7 @@ commands::command_result commands::process(session& who, words given, request& r
 bool commands::may_follow(const session& who, words given, reply& to) const {
     if (!equals_ignoring_case(given[0], "FOLLOW") || replication_.open_to_all || who.has_follower_credential)
         return true;
-    if (replication_.log == nullptr) return true;  // it is refused for the missing log
+    if (replication_.log == nullptr) return true;  // the command is refused later, because there is no log
     if (who.login != nullptr && who.login->configured.replicates) return true;
     to.error("NOPERM",
              "FOLLOW needs the credential of followers: give this server and those that follow it the same "

@@ -1,4 +1,4 @@
-// The requests of clients: CALL, and the commands that are answered at once.
+// Processes the requests of clients: CALL, and the commands that are answered at once.
 //
 // Thread safety: any thread may call const members.
 #pragma once
@@ -38,15 +38,15 @@ public:
     /// The next step for a processed request.
     enum class command_result : std::uint8_t { answer, submit, check_password, defer };
 
-    /// Answers `r`, or makes it ready for the executor, the password verifier or the journal. REQUIRES: at least one
+    /// Answers `r`, or prepares `r` for the executor, the password verifier or the journal. REQUIRES: at least one
     /// word; r.arrived is set.
     [[nodiscard]] command_result process(session& who, std::span<const std::string_view> words, request& r) const;
 
-    /// Returns true if the answer occupies an I/O thread for long, because it shows all procedures, clients or calls,
-    /// or reads a file.
+    /// Returns true if making the answer occupies an I/O thread for long, because the answer lists all procedures,
+    /// clients or calls, or requires reading a file.
     [[nodiscard]] static bool is_costly(std::span<const std::string_view> words) noexcept;
-    /// Returns true if a login shows whether a client has the rights of an admin. Some users have these rights, or
-    /// else any client with the password.
+    /// Returns true if a login shows whether a client has the rights of an admin. That is the case if some users have
+    /// these rights, or if there are no users and each client with the password has them.
     [[nodiscard]] bool identifies_operators_by_login() const noexcept {
         return users_.has_operators() || (users_.empty() && !password_.empty());
     }

@@ -15,7 +15,7 @@ struct principal_memory {
     std::vector<std::size_t> connections{};  // largest last
 };
 
-/// Returns true if `a` loses a connection after `b`.
+/// Returns true if `b` has to lose a connection before `a`.
 bool is_spared(const principal_memory* a, const principal_memory* b) noexcept {
     if (a->whose->is_admin() != b->whose->is_admin()) return a->whose->is_admin();
     return static_cast<double>(a->bytes) / a->whose->weight() < static_cast<double>(b->bytes) / b->whose->weight();

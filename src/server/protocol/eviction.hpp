@@ -2,9 +2,10 @@
 // requests, and unread answers.
 //
 // Memory is divided among principals (principal.hpp), in proportion to their weights. The principal that holds the most
-// in relation to its weight loses its largest connection, and so on until the rest is within the limit. So a principal
-// that holds no more than its part keeps all of its connections, regardless of other principals. Users with the rights
-// of an admin come last: they lose connections only when no other principal holds anything.
+// in relation to its weight loses its largest connection. This is repeated until the remaining connections are within
+// the limit. So a principal that holds no more than its part keeps all of its connections, regardless of other
+// principals. Users with the rights of an admin come last: they lose connections only when no other principal holds
+// anything.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,9 @@
-// The calls that a client has queued between MULTI and EXEC. They run as one transaction, all or none of them.
+// The calls that a client has queued between MULTI and EXEC. These calls run as one transaction, so either all of them
+// take effect or none.
 //
 //   none -> MULTI -> queued calls -> EXEC     runs them (invocation::queued_calls)
 //                          \         DISCARD  discards them
-//                           \-> invalid: a request in between was refused, so EXEC refuses all
+//                           \-> invalid: a request in between was refused, so EXEC refuses all calls
 #pragma once
 
 #include <optional>
@@ -27,7 +28,7 @@ public:
     [[nodiscard]] bool empty() const noexcept { return queued_calls_.empty(); }
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-    /// Returns all of them as one call of `exec_entry`, with the highest priority and the earliest deadline of them.
+    /// Returns all queued calls as one call of `exec_entry`, with their highest priority and their earliest deadline.
     [[nodiscard]] invocation as_one_call(const procedure_entry& exec_entry, protocol spoken) const;
     /// Returns the arguments of all calls, in order.
     [[nodiscard]] std::vector<std::string_view> arguments() const;

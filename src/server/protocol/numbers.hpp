@@ -9,7 +9,8 @@
 
 namespace tutti::server {
 
-/// Reads a number. @throws bad_argument  if `given` is not an integer in the range of N; `of` is its name
+/// Reads a number. @throws bad_argument  if `given` is not an integer in the range of N; `of` is the number's name in
+/// the error message
 template <class N>
 N number(std::string_view of, std::string_view given) {
     N value{};

@@ -14,7 +14,8 @@
 namespace tutti::server {
 namespace {
 
-/// A hash takes about 15 ms, and a client without a login may stay for seconds.
+/// The maximum number of waiting logins. A hash takes about 15 ms, and a client without a login may stay connected for
+/// seconds.
 constexpr std::size_t max_waiting = 256;
 
 }  // namespace
@@ -60,7 +61,8 @@ void password_verifier::unlink(request* before, request& r) noexcept {
     }
 }
 
-/// Removes a login so that `r` may wait. Returns null if the group of `r` is among the largest.
+/// Removes a login from the list, to make room for `r`, and returns it. Returns null if the group of `r` is itself
+/// among the largest.
 request* password_verifier::make_room(const request& r) noexcept {
     const auto largest = std::ranges::max_element(groups_, {}, &group::waiting);
     const auto own = std::ranges::find_if(
@@ -107,7 +109,8 @@ bool password_verifier::is_before(const request& a, const request& b) const noex
     return latest_.at(a.login.who) < latest_.at(b.login.who);
 }
 
-/// Removes and returns the login whose turn it is; among equals, the oldest. REQUIRES: one waits.
+/// Removes and returns the login whose turn it is; among logins of equal rank, the oldest. REQUIRES: at least one login
+/// waits.
 request& password_verifier::pop_next() noexcept {
     ++check_number_;
     request *next = first_, *before_next = nullptr;
@@ -153,7 +156,7 @@ bool password_verifier::is_correct(const login_claim& claim) const noexcept {
         const std::string phrase{claim.password};
         const auto memory = std::make_unique<crypt_data>();
         const char* const made = ::crypt_rn(phrase.c_str(), hash.c_str(), memory.get(), sizeof(crypt_data));
-        // crypt ignores bytes after a zero byte.
+        // crypt ignores bytes after a zero byte, so a password that contains one is wrong.
         return made != nullptr && hash == made && claim.who != nullptr && phrase.find('\0') == std::string::npos;
     } catch (const std::bad_alloc&) {
         return false;

@@ -1,12 +1,12 @@
-// Checks passwords on a thread of its own. Their hashes are slow on purpose, and I/O threads and workers should not
-// wait for a check. It skips logins of disconnected clients. The number of waiting logins is bounded, so that the last
-// of them is checked before its client exceeds the login timeout.
+// Checks passwords on a separate thread, because the password hashes are slow on purpose, and I/O threads and workers
+// should not wait for a check. Skips logins of disconnected clients. The number of waiting logins is limited, so that
+// even the last of them is checked before its client exceeds the login timeout.
 //
-// Many logins from one address do not keep other clients out. Logins form groups by their address and the user that
-// they name; all names without a user count as one. The next login comes from the group whose address was served
-// longest ago. Among groups of one address, it comes from the group whose user was served longest ago. Every second
-// turn is for admins, if one waits. When the maximum number of logins wait, a login of a smaller group replaces the
-// youngest login of the largest group.
+// Many logins from one address must not keep other clients out. Therefore logins are grouped by their address and the
+// user that they name; all names of unknown users count as one user. The next login comes from the group whose address
+// was served longest ago. Among groups of one address, the next login comes from the group whose user was served
+// longest ago. Every second turn prefers the logins of admins. When the maximum number of logins wait, a login of a
+// smaller group replaces the youngest login of the largest group.
 //
 // Thread safety: any thread may call `submit` and `begin_drain`; the owner calls the rest.
 #pragma once
@@ -28,18 +28,18 @@ class password_verifier {
 public:
     /// @throws std::bad_alloc
     explicit password_verifier(const accounts& known);
-    /// REQUIRES: all requests that were submitted to it are complete.
+    /// REQUIRES: all submitted requests are complete.
     ~password_verifier();
 
     void start();
     /// Checks a login, and completes `r` with the result in its `login`. Completes `r` at once if too many logins wait.
     /// REQUIRES: r.login holds the client's claim.
     void submit(request& r) noexcept;
-    /// Completes all requests unchecked from now on.
+    /// From now on, completes all requests without a check.
     void begin_drain() noexcept;
 
 private:
-    /// Waiting logins from one address and as one user.
+    /// The waiting logins from one address that name the same user.
     struct group {
         const principal* origin;
         const account* who;
@@ -56,12 +56,12 @@ private:
 
     const accounts& known_;
     std::vector<group> groups_;  // the non-empty groups; there is room for all
-    // the turn of the latest login of each user; null: of names without a user
+    // the turn of the latest login of each user; the key null stands for all unknown users
     std::map<const account*, std::uint64_t> latest_;
     std::uint64_t check_number_ = 0;
     std::mutex mutex_;
     std::condition_variable changed_;
-    // linked by `next`, which is free to use because these requests are not with the executor
+    // a list linked by `next`, which is unused because the executor does not have these requests
     request* first_ = nullptr;
     request* last_ = nullptr;
     std::size_t waiting_ = 0;

@@ -10,11 +10,12 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// Inverse of the share of an I/O thread's time: a principal may use a tenth of it, and an admin half.
+/// The inverse of the share of an I/O thread's time that a principal may use: a tenth, or half for an admin.
 constexpr int time_per_use = 10, time_per_use_of_operator = 2;
-/// The debt up to which a principal's next command does not wait.
+/// A principal's next command does not wait while the principal's debt is at most this time.
 constexpr nanoseconds attention_credit = milliseconds{20};
-/// The maximum that one command counts for. The system may have taken the processor away meanwhile.
+/// The maximum time that is charged for one command, because the system may have suspended the thread during the
+/// command.
 constexpr nanoseconds max_charge = milliseconds{10};
 
 std::int64_t steady_nanoseconds(instant when) noexcept { return nanoseconds{when.time_since_epoch()}.count(); }
@@ -53,10 +54,10 @@ std::shared_ptr<principal> principals::at(const std::string& address, instant no
     const std::scoped_lock lock{mutex_};
     if (const auto known = addresses_.find(address); known != addresses_.end()) return known->second;
     if (addresses_.size() >= sweep_at_) {
-        // A use count of one is the table's own reference. Only a thread with the mutex can increase it. Without
-        // connections, no call is added. The fence orders the check of calls after the end of the last connection. It
-        // is necessary because use_count() is a relaxed load. The connection counted its calls before it released its
-        // reference.
+        // If the use count is one, only the table has a reference, and only a thread with the mutex can increase the
+        // count. Without connections, no call is added. The fence orders the check of calls after the end of the last
+        // connection, which counted its calls before it released its reference. The fence is necessary because
+        // use_count() is a relaxed load.
         std::erase_if(addresses_, [now](const auto& one) {
             if (one.second.use_count() != 1) return false;
             std::atomic_thread_fence(std::memory_order_acquire);

@@ -35,8 +35,8 @@ bool same_version(words given, reply& to) {
     return false;
 }
 
-/// Returns the address of a follower. A follower that listens on all addresses does not know by which one others reach
-/// it, so this server uses the address that it sees.
+/// Returns the address of a follower. A follower that listens on all addresses does not know by which address other
+/// servers reach it. For such a follower, this server uses the address that the connection comes from.
 std::string address_of(std::string_view said, const session& who) {
     const std::optional<endpoint> own = parse_endpoint(said);
     const bool is_any = own && (own->host == "0.0.0.0" || own->host == "::");
@@ -99,7 +99,7 @@ bool prepare_follow(const replication_access& of, const session& who, words give
         if (!same_version(given, to)) return false;
         q.task = [&log, term = term(given[3]), who = std::string{given[4]}](std::string& answer) {
             log.followers().handle_announced_term(term, "the server at " + who);
-            // A leader of an earlier term has to hear of this term.
+            // If the other server leads in an earlier term, it has to learn this server's term.
             const journal::replication_statistics own = log.followers().statistics();
             const bool is_later = own.leads && own.refuses.empty() && own.epoch.term > term;
             reply{answer}.status(is_later ? "LATER " + std::to_string(own.epoch.term) : "OK");
@@ -127,8 +127,8 @@ bool prepare_follow(const replication_access& of, const session& who, words give
     return true;
 }
 
-/// Reads FAILOVER [TO host port] [TIMEOUT milliseconds], as in Redis. Unlike Redis, it is answered when the other
-/// server leads.
+/// Reads FAILOVER [TO host port] [TIMEOUT milliseconds], as in Redis. Unlike in Redis, the answer is sent when the
+/// other server leads.
 bool prepare_failover(const replication_access& of, words given, replication_command& q, reply& to) {
     constexpr int usual = 10'000, most = 3'600'000;
     std::string whom;

@@ -31,7 +31,7 @@ public:
         has_happened = {};
     }
 
-    bool is_submitted = false;  ///< the thread has it
+    bool is_submitted = false;  ///< the replication thread has the command
 
 private:
     request& of_;
@@ -39,24 +39,25 @@ private:
 
 /// The objects that the commands about followers need.
 struct replication_access {
-    journal::journal* log = nullptr;         ///< null: no log, and so no followers
+    journal::journal* log = nullptr;         ///< null: there is no log, and so there are no followers
     std::function<std::string()> promote{};  ///< returns the reason if it fails; may take a while
-    /// Begins to hand over leadership to the named follower, or to the one that has most, within a time.
+    /// Begins to hand over leadership to the named follower, or to the follower that has the most calls, within a time.
     /// @throws std::runtime_error  if it cannot begin
     std::function<std::shared_ptr<const journal::handover_result>(std::string, std::chrono::milliseconds)> hand_over{};
-    /// Returns the outcome of an order to lead. `true` also forbids this server to follow the order from now on.
+    /// Returns the outcome of an order to lead. If the argument is true, this server will never follow the order from
+    /// now on.
     std::function<std::string(std::uint64_t, bool)> answer_order{};
     /// password of followers; empty: the machine's secret (machine_secret.hpp)
     std::string password{};
     bool open_to_all = false;  ///< followers need no credential
 };
 
-/// Returns true for `FOLLOW AUTH`, by which a connection shows the credential of followers.
+/// Returns true for the command `FOLLOW AUTH`, by which a connection presents the credential of followers.
 [[nodiscard]] bool is_login_of_follower(std::span<const std::string_view> given) noexcept;
-/// Checks that credential. Writes the answer, and returns true if the credential is right.
+/// Checks the credential of followers. Writes the answer, and returns true if the credential is right.
 [[nodiscard]] bool admit_follower(const replication_access& of, std::span<const std::string_view> given, reply& to);
 [[nodiscard]] bool is_replication_command(std::span<const std::string_view> given) noexcept;
-/// Prepares `r.deferred` for submission. Returns false if `r` is answered already. @throws bad_argument
+/// Prepares `r.deferred` for submission. Returns false if `r` is already answered. @throws bad_argument
 [[nodiscard]] bool prepare_replication_command(const replication_access& of, const session& who,
                                                std::span<const std::string_view> given, request& r, reply& to);
 /// Answers ROLE, in Redis's format.

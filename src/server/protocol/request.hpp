@@ -1,9 +1,9 @@
-// A client's request, from its last byte to its answer. Its I/O thread creates and reuses it. Between `submit` and
-// `complete_request`, it belongs to the executor and its worker.
+// A client's request, from the arrival of its last byte to its answer. The client's I/O thread creates and reuses the
+// object. Between `submit` and `complete_request`, the request belongs to the executor and the worker that runs it.
 //
 // REQ1  A request is in its connection's order until it is answered, or until the connection is closed.
 // REQ2  A submitted request is in its I/O thread's list of requests in progress until it is completed, even if its
-//       connection is closed. An accepted call runs although its client has disconnected.
+//       connection is closed. So an accepted call runs even if its client has disconnected.
 #pragma once
 
 #include <atomic>
@@ -36,7 +36,7 @@ struct login_claim {
     login_result state = login_result::none;
 };
 
-/// Takes a completed request from a worker. Any thread may call it.
+/// Receives completed requests from workers. Any thread may call `complete_request`.
 class request_owner {
 public:
     virtual void complete_request(request& done) noexcept = 0;
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] virtual byte_budget& budget() noexcept = 0;
     /// Returns the log of calls; null: calls are not logged.
     [[nodiscard]] virtual journal::journal* log() noexcept { return nullptr; }
-    /// Returns its flag as a host of calls (journal::hold_until_durable); null: it is not a host.
+    /// Returns the owner's sleep flag if the owner is a host of calls (journal::hold_until_durable), or null.
     [[nodiscard]] virtual const std::atomic<bool>* sleep_flag() const noexcept { return nullptr; }
 
 protected:
@@ -57,7 +57,7 @@ public:
         logged.log = owner.log();
     }
 
-    /// Copies the arguments, because their bytes will be overwritten when the call runs.
+    /// Copies the arguments, because the buffer that contains them is reused before the call runs.
     void set_words(std::span<const std::string_view> words) {
         std::size_t bytes = 0;
         for (const std::string_view w : words) bytes += w.size();
@@ -71,11 +71,11 @@ public:
         share_.set(bytes);
     }
 
-    /// Returns the bytes of its arguments and its answer. REQUIRES: it is not with the executor.
+    /// Returns the bytes of the request's arguments and answer. REQUIRES: the executor does not have the request.
     [[nodiscard]] std::size_t footprint() const noexcept { return text_.size() + answer.size(); }
 
-    /// Returns the request to its I/O thread. REQUIRES: the executor does not have it, because it returns requests
-    /// itself.
+    /// Returns the request to its I/O thread. REQUIRES: the executor does not have the request, because the executor
+    /// itself returns its requests.
     void complete() noexcept { owner_.complete_request(*this); }
 
     /// Resets the request for reuse, and keeps little of its memory.
@@ -109,22 +109,22 @@ public:
         next_of_client = previous = next = nullptr;
     }
 
-    bool answered = false;                    // `answer` may go out
+    bool answered = false;                    // `answer` may be sent
     std::string key;                          // its answer is cached under this key; empty: no key
-    login_claim login;                        // of a login
-    replication_command deferred{*this};      // of a request that the journal answers
-    bool is_long = false;                     // it was not expected to be short when it was submitted
-    bool discards_answer = false;             // `answer` is discarded: its client wants none
-    std::size_t charged = 0;                  // bytes charged to its connection
+    login_claim login;                        // set for a login
+    replication_command deferred{*this};      // set for a request that the journal answers
+    bool is_long = false;                     // when submitted, the call was not expected to be short
+    bool discards_answer = false;             // `answer` is discarded, because the client wants no answer
+    std::size_t charged = 0;                  // bytes charged to the request's connection
     principal* payer = nullptr;               // principal that the budget of calls charges, or null
-    std::size_t paid = 0;                     // bytes counted in that budget
-    call_budget::share_kind paid_from{};      // part of the payer that counts them
-    bool is_beyond_share = false;             // that budget has refused it
-    bool is_of_operator = false;              // it runs however much the server holds
+    std::size_t paid = 0;                     // bytes counted in the budget of calls
+    call_budget::share_kind paid_from{};      // part of the payer in which these bytes are counted
+    bool is_beyond_share = false;             // the budget of calls has refused the call
+    bool is_of_operator = false;              // the call runs regardless of the memory in use
     connection* client = nullptr;             // null: no client waits for the answer
     std::atomic<bool> is_client_gone{false};  // for the password verifier: `client` is null
-    request* next_of_client = nullptr;        // next request of its connection
-    request* next_completed = nullptr;        // the request completed before it
+    request* next_of_client = nullptr;        // next request of the same connection
+    request* next_completed = nullptr;        // the request that was completed before this one
     request* previous = nullptr;              // among requests in progress
     request* next = nullptr;
 

@@ -5,7 +5,7 @@
 namespace tutti::server {
 namespace {
 
-/// The character of a type, a number, and the end of line.
+/// The maximum length of a line that contains the character of a type, a number, and the end of line.
 constexpr std::size_t max_number_line = 32;
 
 }  // namespace
@@ -33,8 +33,8 @@ request_parser::parse_result request_parser::parse(std::string_view input, const
 }
 
 request_parser::parse_result request_parser::parse_line(std::string_view input, const request_limits& limits) {
-    // A control character shows another protocol, such as TLS. Its bytes may come from an attacker, even the ends of
-    // lines.
+    // A control character shows that the client speaks another protocol, such as TLS. An attacker may control the bytes
+    // of that protocol, including the ends of lines, so the server must not interpret them.
     const auto first = static_cast<unsigned char>(input.front());
     if (first < ' ' && first != '\t' && first != '\r' && first != '\n')
         return fail("an inline request begins with a control character; does the client use TLS?");
@@ -61,7 +61,7 @@ request_parser::parse_result request_parser::parse_line(std::string_view input, 
 request_parser::parse_result request_parser::parse_number(std::string_view input, char type, std::int64_t& number) {
     if (input.size() == at_) return parse_result::incomplete;
     if (input[at_] != type) return fail(std::string{"expected '"} + type + "' at the start of a word");
-    // Handles the usual cases of one or two digits.
+    // Handles the most common cases, one or two digits, without a loop.
     const std::string_view rest = input.substr(at_, max_number_line);
     const auto digit = [&rest](std::size_t at) { return static_cast<unsigned>(rest[at] - '0'); };
     if (rest.size() > 4 && digit(1) <= 9 && rest[2] == '\r' && rest[3] == '\n') {
@@ -100,7 +100,8 @@ request_parser::parse_result request_parser::parse_array(std::string_view input,
         if (word_size_ < 0) {
             if (const parse_result o = parse_number(input, '$', word_size_); o != parse_result::complete) return o;
             if (word_size_ < 0) return fail("invalid bulk length: negative");
-            // at_ is at most a few dozen bytes per word beyond what was checked before.
+            // The sum cannot overflow: for each word, at_ exceeds the bytes that were checked before by at most a few
+            // dozen bytes.
             if (static_cast<std::uint64_t>(word_size_) > limits.bytes ||
                 at_ + static_cast<std::size_t>(word_size_) > limits.bytes)
                 return fail("invalid bulk length: the request is longer than " + std::to_string(limits.bytes) +

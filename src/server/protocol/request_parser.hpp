@@ -28,14 +28,14 @@ public:
     /// Parses `input`, which begins where the current request begins and continues the input seen before.
     [[nodiscard]] parse_result parse(std::string_view input, const request_limits& limits);
 
-    /// After `complete`: the words, which point into `input`, and the length of the request. An empty line has no
-    /// words.
+    /// After `complete`: these functions return the words, which point into `input`, and the length of the request. An
+    /// empty line has no words.
     [[nodiscard]] const std::vector<std::string_view>& words() const noexcept { return words_; }
     [[nodiscard]] std::size_t length() const noexcept { return at_; }
     /// After `malformed`: the error message for the client.
     [[nodiscard]] const std::string& error() const noexcept { return error_; }
 
-    /// Prepares for the next request.
+    /// Prepares the parser for the next request.
     void restart() noexcept;
 
 private:
@@ -46,7 +46,7 @@ private:
     parse_result fail(std::string why);
     parse_result parse_line(std::string_view input, const request_limits& limits);
     parse_result parse_array(std::string_view input, const request_limits& limits);
-    /// Parses a line with the character of a type and a number. Moves behind the line.
+    /// Parses a line that consists of the character of a type and a number. Moves `at_` past the line.
     parse_result parse_number(std::string_view input, char type, std::int64_t& number);
     parse_result finish(std::string_view input);
 

@@ -72,7 +72,7 @@ void slow_log::write(std::size_t count, reply& to) const {
         for (const std::string& w : e.words) to.text(w);
         to.text(e.address);
         to.text(e.client);
-        // Clients of Redis know only the six fields above. The fields below are not nested, because some clients read
+        // Redis has only the six fields above. The additional fields below are not nested, because some clients read
         // them as text.
         to.integer(e.priority);
         to.integer(e.interruptions);

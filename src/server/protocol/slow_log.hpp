@@ -1,4 +1,4 @@
-// The latest calls that took long to run, as SLOWLOG shows them. Each call is cut to a few kilobytes.
+// The latest calls that ran for long, which SLOWLOG shows. Long calls are truncated to a few kilobytes.
 //
 // Thread safety: any thread.
 #pragma once
@@ -48,7 +48,8 @@ public:
     void reset() noexcept;
 
 private:
-    /// Returns the words of a call, limited in number and length. Omitted words and bytes are counted, as in Redis.
+    /// Returns the words of a call, limited in number and length. As in Redis, the result states the number of omitted
+    /// words and bytes.
     [[nodiscard]] static std::vector<std::string> cut(std::span<const std::string_view> words);
     /// The longest duration that nanoseconds can hold. No call runs for that long.
     static constexpr auto max_duration =

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view host = "HOST:";
 constexpr std::string_view version = "HTTP/";
 
-/// RFC 9110, section 9, and RFC 5789.
+/// The methods of HTTP: RFC 9110, section 9, and RFC 5789.
 constexpr std::array<std::string_view, 9> methods{"GET",     "HEAD",    "POST",  "PUT",  "DELETE",
                                                   "CONNECT", "OPTIONS", "TRACE", "PATCH"};
 
@@ -28,7 +28,8 @@ bool is_target(std::string_view word) noexcept {
 
 bool is_of_http(std::span<const std::string_view> words) noexcept {
     if (begins_with(words[0], host)) return true;
-    // CALL may contain a path and a version. It is the only request whose further words are the client's.
+    // CALL is excluded, because its arguments may contain a path and a version. No other request has words that a
+    // client's users may choose.
     if (words.size() < 2 || equals_ignoring_case(words[0], "CALL")) return false;
     const bool is_method =
         std::ranges::any_of(methods, [&](std::string_view method) { return equals_ignoring_case(words[0], method); });

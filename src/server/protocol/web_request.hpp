@@ -1,8 +1,8 @@
 // Recognizes HTTP on a port that expects the server's own protocol.
 //
-// A web page can make its visitor's browser send bytes to any port, even one of 127.0.0.1: a POST, whose body the page
-// chooses. The lines of that body would be requests. So the first line that only HTTP has ends the connection, before
-// anything behind that line is read.
+// A web page can make its visitor's browser send a POST to any port, even on 127.0.0.1. The page chooses the body of
+// the POST, and the server would read each line of the body as a request. So a line that can only be HTTP ends the
+// connection, before anything after that line is read.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ namespace tutti::server {
 /// has a method and a path, or ends in the version of HTTP. REQUIRES: at least one word. O(length of three words).
 [[nodiscard]] bool is_of_http(std::span<const std::string_view> words) noexcept;
 
-/// The answer to the client, and the message in the log.
+/// The answer to a client that sends HTTP, and the message in the log.
 inline constexpr std::string_view refused_http =
     "Protocol error: HTTP request on the port for clients. The server closes the connection, so that no web page can "
     "send commands. /metrics has its own port (--metrics-port)";

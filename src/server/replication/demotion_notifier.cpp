@@ -72,7 +72,8 @@ void demotion_notifier::work() {
                 if (!stopping_) notify(l);
             }
         } catch (const std::exception&) {
-            // The log cannot be read or written now, which the journal has reported. The next round tries again.
+            // The log cannot be read or written now. The journal has already reported this, and the next round tries
+            // again.
         }
         continues = pause(rest);
     }

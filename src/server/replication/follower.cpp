@@ -21,30 +21,30 @@ constexpr milliseconds fetch_wait{500};  // time that the leader may delay an an
 constexpr milliseconds between_attempts{200};
 constexpr milliseconds between_refusals{2'000};
 constexpr std::chrono::seconds for_the_first_copy{10};
-constexpr std::chrono::seconds for_a_busy_leader{60};  // the same, for a leader that answers
+constexpr std::chrono::seconds for_a_busy_leader{60};  // maximum wait for a first copy from a leader that answers
 constexpr std::size_t bytes_of_chunk = std::size_t{1} << 20;
-constexpr unsigned max_hops = 3;  // redirections from one following server to another
+constexpr unsigned max_hops = 3;  // maximum number of redirections in a row
 constexpr int copies = 5;         // attempts, because the leader may replace its snapshot meanwhile
 
-/// The calls in the log cannot be run. Only a start after a repair can help.
+/// The calls in the log cannot be run. Only a restart after a repair of the log can help.
 class cannot_run : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// The other server has an earlier term than this one.
+/// The other server has an earlier term than this server.
 class stale_leader : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// Returns true if the leader may answer differently later: it has too many clients, too much work, or no room on its
+/// Returns true if the leader may answer differently later, because it has too many clients, too much work, or a full
 /// disk.
 bool passes(const leader_refusal_error& e) {
     return e.code() == "MAXCLIENTS" || e.code() == "BUSY" || e.code() == "MISCONF";
 }
 
-/// Returns true if the leader hands over leadership to this server.
+/// Returns true if the refusal is the leader's order that this server is to lead.
 bool is_order(const leader_refusal_error& e) { return e.code() == "LEAD"; }
 
 std::string address_of(const leader_settings& l) { return to_string(endpoint{l.host, l.port}); }
@@ -78,7 +78,7 @@ std::string what_to_do(const leader_refusal_error& e) {
 
 }  // namespace
 
-/// The position of the data: the end of the log between two chunks.
+/// The position of the data for a snapshot: the end of the log between two chunks.
 class follower::position final : public snapshot_position {
 public:
     explicit position(follower& of) : of_{of} {}
@@ -138,7 +138,7 @@ journal::fetch_request follower::state() {
 
 void follower::announce_latest_term(leader_connection& leader) {
     const std::uint64_t term = latest_term();
-    // FOLLOW PULL contains only the term of the last call.
+    // FOLLOW PULL contains only the term of the last call, so a later term needs another message.
     if (term > state().own_epoch.term) static_cast<void>(announce_term(leader, term, address_));
 }
 
@@ -159,7 +159,8 @@ journal::log_chunk follower::fetch(leader_connection& leader, const journal::fet
     return p;
 }
 
-// A refusal other than DIVERGED means that the leader does not know the command. Then the first refusal stands.
+// If the leader refuses the command FOLLOW HAS other than by DIVERGED, the leader does not know the command. Then the
+// first refusal stands.
 void follower::send_epochs(leader_connection& leader, const leader_refusal_error& refusal) {
     if (refusal.code() != "DIVERGED") return;
     std::uint64_t end = 1;
@@ -182,7 +183,8 @@ void follower::catch_up() {
     const base::sigpipe_guard quiet;  // this thread belongs to the program, and OpenSSL does not support MSG_NOSIGNAL
     const auto began = clock::now();
     bool may_go_back = !is_same(found_, configured_);
-    // A server that this one found earlier may no longer lead. The server in the options knows better.
+    // A leader that this server found earlier may no longer lead. The server in the options may know the current
+    // leader.
     const auto has_switched_leader = [&] {
         if (!may_go_back || hops_ != 0) return false;
         may_go_back = false;
@@ -197,8 +199,8 @@ void follower::catch_up() {
             leader_connection leader{current_, how_.tls, stopping_, how_.replication_password};
             announce_latest_term(leader);
             try {
-                // Takes the leader's term, too: a promotion must begin a later term, even before the first call has
-                // arrived.
+                // Records the leader's term in the log even before the first call has arrived, because a promotion must
+                // begin a later term than the leader's.
                 const journal::log_chunk first = fetch(leader, own, milliseconds{0});
                 log_.with_file([&](journal::log_store& file) {
                     file.append({}, first.epochs, first.groups.empty() ? first.upto : own.end, first.epoch.term, true);
@@ -319,7 +321,7 @@ bool follower::follow_redirection(const leader_refusal_error& refusal) {
     const std::string& said = refusal.message();
     std::optional<endpoint> there = parse_endpoint(said.substr(0, said.find(' ')));
     if (!there) return false;
-    // An address that the other server reaches over loopback is on that server's machine.
+    // If the other server names a loopback address, the address means that server's own machine.
     if (is_loopback(there->host) && !is_loopback(current_.host)) there->host = current_.host;
     current_.host = there->host;
     current_.port = there->port;
@@ -376,7 +378,7 @@ void follower::work() {
             return;
         } catch (const leader_refusal_error& e) {
             if (is_order(e)) {
-                // The leader repeats the order until it knows the outcome, so a failure here loses nothing.
+                // The leader repeats the order until it knows the outcome, so a failure of on_order_ loses nothing.
                 on_order_(number_in(e.message()));
                 continues = pause(rest);
                 continue;
@@ -405,7 +407,7 @@ void follower::run(const journal::log_chunk& p) {
     }
 }
 
-// Nothing may fail between the append and the run, because the leader does not send an appended chunk again.
+// No step between appending a chunk and running it may fail, because the leader does not send an appended chunk again.
 void follower::apply(const journal::log_chunk& p, std::uint64_t end) {
     {
         const std::scoped_lock whole{apply_mutex_};

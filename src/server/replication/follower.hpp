@@ -1,6 +1,7 @@
-// A server that follows another one. It fetches the entries after its own log from the leader, appends them, and runs
-// them as a start runs its log. Between two chunks, the data are the result of all calls in the log. So a promoted
-// follower has everything in its log, and a read-only call sees a prefix of what the leader has committed.
+// A server that follows another server. The follower fetches the entries after the end of its own log from the leader,
+// appends them, and runs their calls like the calls of its log at a start. Between two chunks, the data are the result
+// of all calls in the log. So the data of a promoted follower contain everything in its log, and a read-only call sees
+// a prefix of what the leader has committed.
 //
 //   following <-> away       the leader does not answer: the follower tries again
 //            \-> at a loss   it refuses permanently, or a call cannot be run again: the server logs what to do
@@ -9,9 +10,9 @@
 //            \-> ordered     the leader hands over leadership (handover.hpp): the service promotes this server
 //            \-> promoted    by stop(); then the former leader is notified of the new term (demotion_notifier.hpp)
 //
-// The follower tries the leader in the options again whenever another server does not answer or refuses. That leader
-// may lead again, or know a later leader. The log records the leader that was found (journal::redirection), for the
-// next start.
+// If a leader that was found by a redirection does not answer or refuses, the follower again tries the server in the
+// options. That server may lead again, or may know a later leader. The log records the leader that was found
+// (journal::redirection), for the next start.
 //
 // Thread safety: any thread may call `status`; one thread at a time calls the rest.
 #pragma once
@@ -38,8 +39,8 @@ namespace tutti::server {
 
 class follower {
 public:
-    /// `cache_reply` receives the answers of calls with an ID. `on_order` receives the number of an order to lead,
-    /// repeatedly while the leader repeats it, and must not wait. All arguments outlive this object.
+    /// `cache_reply` receives the answers of calls with an ID. `on_order` receives the number of an order to lead each
+    /// time that the leader repeats the order. `on_order` must not block. All arguments must outlive this object.
     /// @throws log_store_error
     follower(const settings& how, leader_settings leader, journal::journal& log, const catalog& procedures,
              std::function<void(const journal::stored_reply&)> cache_reply,
@@ -54,18 +55,18 @@ public:
     void catch_up();
     /// Starts to follow. `address`: this server's address, for users. @throws std::system_error
     void start(std::string address);
-    /// Continues after a stop() for a promotion that failed.
+    /// Continues to follow after stop() was called for a promotion that then failed.
     void resume();
-    /// Stops fetching. Everything in the log has then been run. Idempotent. Returns the reason why this server cannot
-    /// lead; empty: it can.
+    /// Stops fetching. On return, everything in the log has been run. Idempotent. Returns the reason why this server
+    /// cannot lead, or an empty string if it can.
     std::string stop();
-    /// Returns the leader that it follows now. REQUIRES: stop(), or that it has not started.
+    /// Returns the leader that this server follows now. REQUIRES: after stop(), or before start().
     [[nodiscard]] const leader_settings& leader() const noexcept { return found_; }
     /// Returns the number by which leaders recognize this server.
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
     /// Returns the latest term that this server has heard of.
     [[nodiscard]] std::uint64_t latest_term();
-    /// Takes the last snapshot of the calls that have been run. REQUIRES: stop().
+    /// Stores a snapshot that contains all calls that have been run. REQUIRES: after stop().
     void store_snapshot() noexcept;
 
     [[nodiscard]] journal::leader_connection_status status() const;
@@ -76,30 +77,30 @@ private:
     static std::uint64_t id_in(journal::journal& log);
     void work();
     [[nodiscard]] journal::fetch_request state();
-    /// Notifies a leader of an earlier term that it no longer leads. That server then refuses the next command.
+    /// Notifies a leader of an earlier term that it no longer leads. The former leader then refuses the next command.
     void announce_latest_term(leader_connection& leader);
     [[nodiscard]] journal::log_chunk fetch(leader_connection& leader, const journal::fetch_request& from,
                                            std::chrono::milliseconds time_limit);
     void copy(leader_connection& leader);
-    /// Shows all leader epochs to a leader that has refused this log. @throws leader_refusal_error  if the leader has
-    /// lost calls
+    /// Sends all leader epochs of this log to a leader that has refused the log. @throws leader_refusal_error  if the
+    /// leader has lost calls
     void send_epochs(leader_connection& leader, const leader_refusal_error& refusal);
     /// `end`: the end of the log before the chunk.
     void apply(const journal::log_chunk& p, std::uint64_t end);
     void run(const journal::log_chunk& p);
     void record_status(bool up, const std::string& error);
-    /// Returns true if the refusing server names another server, which is now to be tried.
+    /// If the refusal names another server, makes that server the next one to try and returns true.
     [[nodiscard]] bool follow_redirection(const leader_refusal_error& refusal);
-    /// Switches between the two possible leaders: the one in the options, and the one found since.
+    /// Switches between the two possible leaders: the server in the options, and the server found by a redirection.
     void switch_leader();
     /// Records that the current server leads.
     void confirm_leader();
-    /// Waits. Returns false if the thread is to stop.
+    /// Waits for `time_limit`. Returns false if the thread is to stop.
     bool pause(std::chrono::milliseconds time_limit);
     void start_thread(std::function<void()> what);
 
     const settings& how_;
-    const leader_settings configured_;  // named by the options, or by the handover of this server's lead
+    const leader_settings configured_;  // the leader in the options, or the server that this one handed over to
     leader_settings found_;             // latest known leader
     leader_settings current_;           // the server that is tried now
     unsigned hops_ = 0;                 // redirections since the last server that led
@@ -113,7 +114,7 @@ private:
     std::mutex apply_mutex_;  // held while a chunk is appended and run, and while the process is forked
     std::unique_ptr<snapshotter> snapshotter_;  // set from the first resume() on
     std::thread thread_;
-    std::atomic<bool> stopping_{false};  // changed under mutex_, so that pause() sees it
+    std::atomic<bool> stopping_{false};  // changed under mutex_, so that pause() sees the change
 
     mutable std::mutex mutex_;  // guards the members below
     std::condition_variable changed_;

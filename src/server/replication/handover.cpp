@@ -16,10 +16,11 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds poll_period{2}, ask_pause{100};
 constexpr milliseconds for_an_address{1'000};
-// The wait for running calls. Calls that have not reserved a position by then are refused, and have had no effect.
+// The maximum wait for running calls. After this time, calls that have not reserved a position are refused, and have no
+// effect.
 constexpr milliseconds for_running_calls{100};
 
-/// Thrown if the thread is to stop. Nothing is logged.
+/// Thrown if the thread is to stop. This is not logged.
 class stopped_error : public std::runtime_error {
 public:
     stopped_error() : std::runtime_error{"the server is shutting down"} {}
@@ -29,7 +30,7 @@ std::string refusal_of_calls(const std::string& to) {
     return "this server hands over leadership to " + to + ": send the call there";
 }
 
-/// Keeps requests that would write unread during its life.
+/// While this object lives, requests that would write stay unread.
 class held_calls {
 public:
     explicit held_calls(journal::replication& of) : of_{of} { of_.hold_calls(true); }
@@ -93,7 +94,8 @@ std::string handover::ask(const leader_settings& whom, std::uint64_t order, std:
 }
 
 std::string handover::address_of_best() {
-    // A starting follower fetches missing entries before it listens. It sends its address soon afterwards.
+    // A starting follower fetches missing entries before it listens, and sends its address soon afterwards. So the
+    // address may still be unknown.
     const auto until = std::min(until_, clock::now() + for_an_address);
     for (;; pause(poll_period)) {
         auto all = log_.followers().statistics().followers;
@@ -118,7 +120,8 @@ handover::successor handover::find(const std::string& to) {
     h.at.host = there->host;
     h.at.port = there->port;
     std::string said;
-    // Checks first, before anything changes, that this server can reach the other one, may ask it, and can follow it.
+    // Before anything changes, checks that this server can reach the other server, may send it requests, and could
+    // follow it.
     try {
         said = ask(h.at, 0, "KEEP");
     } catch (const leader_refusal_error& e) {
@@ -152,7 +155,8 @@ void handover::await_idle() {
     while (!host_.is_idle() && clock::now() < until) pause(poll_period);
 }
 
-/// Ends the log. Returns its end. Everything before the end is on the disk, here and at the follower.
+/// Ends the log, and returns its end. On return, everything before the end is on the disk of this server and of the
+/// follower.
 std::uint64_t handover::end_log(const successor& h) {
     const std::uint64_t end = log_.close();
     for (; log_.durable() < end; pause(poll_period)) {
@@ -170,7 +174,7 @@ void handover::order(const successor& h, std::uint64_t position) {
     std::random_device chance;
     number_ = (std::uint64_t{chance()} << 32) | chance() | 1;
     ordered_ = h.at;
-    // Comes before the follower can hear of the order: after a restart from here on, this server does not lead.
+    // Recorded before the follower can hear of the order, so that this server does not lead after a restart.
     log_.with_file([](journal::log_store& file) { file.record_announced_term(file.latest_term() + 1); });
     in_doubt_ = is_ordered_ = true;
     log_.followers().set_order({.number = number_, .follower = h.id, .position = position});
@@ -231,7 +235,7 @@ void handover::hand_over(const std::string& to) {
     is_ordered_ = false;
     try {
         const successor h = find(to);
-        // Calls continue during this wait, which is the longest one.
+        // Calls continue during this wait, which is the longest wait of a handover.
         others.set_handover_status("waits for " + h.address, {});
         await_position(h, log_.durable());
         const held_calls held{others};

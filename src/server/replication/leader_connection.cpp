@@ -26,7 +26,7 @@ constexpr std::chrono::seconds timeout{5};
 constexpr std::chrono::milliseconds check_interval{100};  // interval of checks whether to stop
 constexpr std::size_t max_answer_bytes = std::size_t{1} << 31;
 
-/// Connects in time, and returns true. On failure, returns false, and errno says why.
+/// Connects within the timeout, and returns true. On failure, returns false and sets errno.
 bool connects(int s, const addrinfo& to, const std::atomic<bool>& stops) {
     if (::connect(s, to.ai_addr, to.ai_addrlen) == 0) return true;
     if (errno != EINPROGRESS) return false;
@@ -59,7 +59,7 @@ leader_connection::leader_connection(const leader_settings& to, const tls_files&
       stops_{stops},
       context_{nullptr, ::SSL_CTX_free},
       ssl_{nullptr, ::SSL_free} {
-    // Reads the files first, because after a connection the other side waits for the handshake.
+    // The files are read before the connection is made, because afterwards the other side waits for the handshake.
     if (!to.tls_authority.empty()) read_files(to, own);
     connect(to);
     try {
@@ -134,20 +134,20 @@ void leader_connection::read_files(const leader_settings& to, const tls_files& o
 
 void leader_connection::show_credential(const std::string& password) {
     if (!password.empty()) return static_cast<void>(execute({"FOLLOW", "AUTH", password}));
-    // The secret of this machine must not leave the machine.
+    // The secret of this machine must not leave the machine, so it is sent only over loopback.
     if (!is_loopback_) return;
     std::string secret;
     try {
         secret = journal::machine_secret();
     } catch (const std::runtime_error&) {
-        return;  // the answer to the next command says what is missing
+        return;  // the error of the next command says what is missing
     }
     try {
         static_cast<void>(execute({"FOLLOW", "AUTH", secret}));
     } catch (const leader_refusal_error& e) {
-        // The other side may have a password of its own, or be of an earlier version, or the rights of the user may
-        // suffice. The answer to the next command tells. After any other refusal, such as MAXCLIENTS, no further
-        // answer comes.
+        // The refusal may not matter: the other side may have a configured password, or be of an earlier version, or
+        // the rights of the user may suffice. The answer to the next command shows whether it matters. After any other
+        // refusal, such as MAXCLIENTS, the other side sends no further answer.
         if (e.code() != "WRONGPASS" && e.code() != "ERR") throw;
     }
 }

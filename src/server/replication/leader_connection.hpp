@@ -1,5 +1,6 @@
-// A connection from a follower to another server, for commands and answers one after the other, with or without TLS.
-// Operations block. They fail when no byte has moved for the timeout, or when the connection is to stop.
+// A connection from a follower to another server, with or without TLS. Commands are sent one at a time, each after the
+// previous answer. Operations block. They fail if no byte was transferred within the timeout, or if the connection is
+// to stop.
 //
 // Thread safety: one thread.
 #pragma once
@@ -21,7 +22,7 @@ namespace tutti::server {
 /// Thrown when the other server has answered with an error.
 class leader_refusal_error : public std::runtime_error {
 public:
-    /// `message`: the text behind the code.
+    /// `message`: the text after the code.
     leader_refusal_error(std::string code, std::string message, const std::string& text)
         : std::runtime_error{text}, code_{std::move(code)}, message_{std::move(message)} {}
     [[nodiscard]] const std::string& code() const noexcept { return code_; }
@@ -33,9 +34,10 @@ private:
 
 class leader_connection {
 public:
-    /// Connects, and logs in. `password` is that of replication, if the connection is to use one. If `password` is
-    /// empty and the other side is on this machine, the connection uses the machine's secret. `own`: the certificate to
-    /// show if the other side asks for one. Waiting operations fail soon after `stops` becomes true.
+    /// Connects, and logs in. `password` is the password of replication, or unset if the connection needs none. If
+    /// `password` is an empty string and the other side is on this machine, the connection uses the machine's secret.
+    /// `own`: the certificate to show if the other side asks for one. Waiting operations fail soon after `stops`
+    /// becomes true.
     /// @throws std::runtime_error, leader_refusal_error
     leader_connection(const leader_settings& to, const tls_files& own, const std::atomic<bool>& stops,
                       const std::optional<std::string>& password = {});
@@ -51,7 +53,7 @@ private:
     void read_files(const leader_settings& to, const tls_files& own);
     void begin_tls(const std::string& host);
     void show_credential(const std::string& password);
-    /// Calls `move` until it has moved some bytes. Returns its last result.
+    /// Calls `move` until `move` has transferred some bytes. Returns its last result.
     template <class F>
     long with_timeout(const F& move);
     void write(std::string_view bytes);

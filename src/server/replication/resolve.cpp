@@ -18,7 +18,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds check_interval{100};  // interval of checks whether to stop
 
-/// Shared by the thread that resolves and the thread that waits. The last of them frees it.
+/// Shared by the thread that resolves and the thread that waits. The last of the two to finish frees the object.
 struct lookup {
     const std::string host, port;
     std::mutex mutex{};  // guards the members below
@@ -38,7 +38,8 @@ int resolve_in_thread(const lookup& l, int flags, addresses& found) {
 }
 
 void start(const std::shared_ptr<lookup>& l) {
-    // The thread that is started here inherits this signal mask from its first instruction on.
+    // The signals are blocked here, because the new thread inherits this signal mask, and so blocks them from its first
+    // instruction on.
     sigset_t all, before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, &before);

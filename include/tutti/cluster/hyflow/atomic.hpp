@@ -9,8 +9,8 @@
 
 namespace tutti::cluster::hyflow {
 
-/// The arguments of a function of an `Atomic`. If the `Atomic` has an `onAbort` or an `onCommit`, that function runs on
-/// a copy, because its caller's frame may have ended. Then `getClone` must make a copy.
+/// The arguments of a function of an `Atomic`. An `onAbort` or `onCommit` receives a copy of the arguments, because the
+/// caller's frame may have ended. So an `Atomic` with such a function requires a `getClone` that makes a copy.
 class TUTTI_EXPORT BenchMarkArgs {
 public:
     virtual ~BenchMarkArgs() = default;
@@ -25,7 +25,7 @@ public:
 };
 
 /// Runs a function as a transaction (section 3.2). Inside another block of this thread, the transaction is nested, and
-/// closed by default.
+/// by default it is a closed nested one.
 ///
 /// - With `onAbort`, the transaction is open nested (5.4) and commits at once. If the outer block rolls back later,
 ///   `onAbort` runs as a transaction and has to undo the effects. An exception that leaves `onAbort`, or a node that is

@@ -22,9 +22,9 @@ namespace tutti::cluster::hyflow::detail {
 /// continues at the last checkpoint for which no object used before it has changed. The writes that the block made
 /// before that checkpoint are repeated (HyflowCPP, 5.3: each object belongs to the checkpoint after which it was first
 /// used). The actions of a block before a checkpoint depend only on the objects that it has used there. If these
-/// objects are equal, the block would do the same again. So comparing values is as safe as comparing versions (as in
-/// NOrec: Dalessandro, Spear, Scott, PPoPP 2010). The compared objects are in the attempt's read set, and the attempt
-/// validates them like every read.
+/// objects are equal, the block would take the same actions again. So comparing values is as safe as comparing versions
+/// (as in NOrec: Dalessandro, Spear, Scott, PPoPP 2010). The compared objects are in the attempt's read set, and the
+/// attempt validates them like every read.
 ///
 /// A conflict inside a nested block may roll back that block alone, which then runs again in the same attempt. The
 /// values that its previous run read must not be used for a later comparison. The object may have changed before the
@@ -55,8 +55,8 @@ public:
         if (known < objects_.size())
             objects_.erase(objects_.begin() + static_cast<std::ptrdiff_t>(known), objects_.end());
     }
-    /// Records the objects of a nested block that continues at its own checkpoint. This block has used these
-    /// objects, too.
+    /// Records the objects of a nested block that continues at its own checkpoint, because the outer block has used
+    /// these objects, too.
     void adopt(const checkpoints& nested) {
         if (!enabled_) return;
         for (const object& o : nested.objects_) {

@@ -36,16 +36,16 @@ private:
     node* before_;
 };
 
-/// One block, for all its attempts. A program gets a pointer to it, and passes the pointer to functions that use the
-/// macros. The context belongs to the thread that runs the block. Blocks of preemptable contexts share threads, so they
-/// must not use this class.
+/// The state of one block, for all attempts of the block. A program receives a pointer to this context, and passes the
+/// pointer to functions that use the macros. The context belongs to the thread that runs the block. Blocks of
+/// preemptable contexts share threads, so they must not use this class.
 class HyflowContext {
 public:
     HyflowContext(const HyflowContext&) = delete;
     HyflowContext& operator=(const HyflowContext&) = delete;
 
-    /// Opens the object, which may take one round trip. Finds an open object without a message. If there is no such
-    /// object, throws no_such_object if `abort_on_null` is true, and returns false otherwise.
+    /// Opens the object, which may take one round trip. If the object is open already, sends no message. If there is no
+    /// such object, throws no_such_object if `abort_on_null` is true, and returns false otherwise.
     bool fetchObject(const std::string& id, bool is_read = true, bool abort_on_null = true) {
         (void)is_read;  // the protocol locks objects only at commit, so reads and writes fetch in the same way
         record_use(id);
@@ -75,8 +75,9 @@ public:
         return b.get();
     }
     HyflowObject* onWriteAccess(const HyflowObject* object) { return onWriteAccess(object->getId()); }
-    /// Publishes an object that was made by `new`, and takes ownership of it. Changes of the object take effect until
-    /// the block ends. Throws no_such_object if the id is in use, and usage_error if the class is not registered.
+    /// Publishes an object that was made by `new`, and takes ownership of it. The block may change the object until the
+    /// block ends; the published object contains these changes. Throws no_such_object if the id is in use, and
+    /// usage_error if the class is not registered.
     void addToPublish(HyflowObject* object) {
         detail::boxed b{std::unique_ptr<HyflowObject>{object}};
         const std::string id = object->getId();
@@ -95,7 +96,7 @@ public:
     }
 
     /// Sets `*where` back to `value` when the block continues at a later checkpoint. Throws usage_error if `*where` is
-    /// a local variable of the block itself, because such a variable ends at the checkpoint.
+    /// a local variable of the block itself, because the lifetime of such a variable ends at the checkpoint.
     template <class T, class V>
     void store(T* where, const V& value) {
         refuse_own(where);
@@ -119,7 +120,7 @@ public:
         goes_on_at_ = line;
         at_checkpoint_ = true;
     }
-    /// Returns where the block begins: 0, or the line of a checkpoint.
+    /// Returns the line at which the block continues: that of a checkpoint, or 0 for the beginning of the block.
     [[nodiscard]] int goes_on_at() const noexcept { return goes_on_at_; }
 
 private:
@@ -154,8 +155,8 @@ private:
         } while (at_checkpoint_);
     }
 
-    /// Refuses a local variable of the block. This function must not be inlined: its own frame then lies below every
-    /// local of the block.
+    /// Throws usage_error for a local variable of the block. This function must not be inlined: its own frame then lies
+    /// below every local of the block.
     TUTTI_NOINLINE void refuse_own(const void* variable) const {
         const auto place = reinterpret_cast<std::uintptr_t>(variable);
         if (place < reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) || place >= outside_) return;

@@ -22,8 +22,8 @@ namespace tutti::cluster::hyflow {
 /// serializes the id itself. So a derived `serialize` lists only the members of its own class.
 ///
 /// A derived class has a default constructor, a copy constructor, and `template <class A> void serialize(A& a)`, or
-/// Boost's form with a version. The line HYFLOW_REGISTER(class) at namespace scope allows its objects to arrive from
-/// other nodes.
+/// Boost's form with a version. The line HYFLOW_REGISTER(class) at namespace scope allows this node to receive objects
+/// of the class from other nodes.
 class TUTTI_EXPORT HyflowObject {
 public:
     virtual ~HyflowObject() = default;
@@ -167,8 +167,8 @@ struct tutti::cluster::serializer<tutti::cluster::hyflow::detail::boxed> {
     static void decode(std::string_view from, hyflow::detail::boxed& value) { value.decode(from); }
 };
 
-/// Allows objects of CLASS to arrive from other nodes. Use the macro at namespace scope, in one or more files of the
-/// program.
+/// Allows this node to receive objects of CLASS from other nodes. Use the macro at namespace scope, in one or more
+/// files of the program.
 #define HYFLOW_REGISTER(CLASS) HYFLOW_REGISTER_AT(CLASS, __LINE__)
 #define HYFLOW_REGISTER_AT(CLASS, LINE) HYFLOW_REGISTER_AS(CLASS, hyflow_registers_at_##LINE)
 #define HYFLOW_REGISTER_AS(CLASS, NAME)       \

@@ -1,6 +1,6 @@
-/* The clocks of <chrono>: libstdc++ has compiled their static member functions now(). src/libc/clocks.cpp has the
-   clones. A class passes an attribute to its members. The first mention of each class in libstdc++'s header is its
-   definition. */
+/* The clocks of <chrono>. Their static member functions now() are compiled into libstdc++; the clones are in
+   src/libc/clocks.cpp. The macros below add an attribute to each class, which passes it to its members. This works
+   because the first mention of each class in libstdc++'s header is its definition. */
 #ifndef TUTTI_CHRONO_H
 #define TUTTI_CHRONO_H
 

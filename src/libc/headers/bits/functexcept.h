@@ -1,7 +1,7 @@
 #include_next <bits/functexcept.h>
 
-/* libstdc++ throws through its own functions, which have no transactional clones. Without clones, an atomic block
-   could not change a vector or a string. */
+/* libstdc++ calls functions of its own to throw an exception. libstdc++ has no transactional clones of these
+   functions. Without such clones, an atomic block could not change a vector or a string. */
 #if defined(_FUNCTEXCEPT_H) && !defined(TUTTI_FUNCTEXCEPT_H)
 #define TUTTI_FUNCTEXCEPT_H
 #define TUTTI_THROWS(name, clone)                     \

@@ -1,4 +1,4 @@
-/* The hash of a string, which libstdc++ has compiled. src/libc/containers.cpp has the clone. */
+/* The hash function of strings, which is compiled into libstdc++. The clone is in src/libc/containers.cpp. */
 #ifndef TUTTI_HASH_BYTES_H
 #define TUTTI_HASH_BYTES_H
 #include <bits/c++config.h>

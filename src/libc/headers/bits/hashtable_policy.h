@@ -1,5 +1,6 @@
-/* Unordered containers: libstdc++ has compiled the member functions of the class that chooses the size of their
-   tables. src/libc/containers.cpp has the clones. A class passes an attribute to its members. */
+/* Unordered containers. One class chooses the size of their tables; its member functions are compiled into libstdc++,
+   and the clones are in src/libc/containers.cpp. The macro below adds an attribute to the class, which passes it to
+   its members. */
 #ifndef TUTTI_HASHTABLE_POLICY_H
 #define TUTTI_HASHTABLE_POLICY_H
 #pragma push_macro("_Prime_rehash_policy")

@@ -1,6 +1,6 @@
-/* Lists: libstdc++ has compiled the functions that hook their nodes. src/libc/containers.cpp has the clones.
-   libstdc++'s header declares only these five functions with the macro for "does not throw". Of the headers that it
-   includes, those of allocators use this macro, too. */
+/* Lists. The functions that link their nodes are compiled into libstdc++; the clones are in src/libc/containers.cpp.
+   libstdc++'s header uses the macro for "does not throw" only in the declarations of these five functions, so the
+   macro can add an attribute. The headers of allocators also use the macro, so this file includes them first. */
 #ifndef TUTTI_STL_LIST_H
 #define TUTTI_STL_LIST_H
 #include <bits/allocator.h>

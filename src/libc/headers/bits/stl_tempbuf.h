@@ -1,7 +1,7 @@
-/* std::stable_sort and inplace_merge allocate a buffer by operator new with std::nothrow, which GCC considers
-   unsafe. An overloaded operator cannot be wrapped. If it were declared as safe, the program could not replace it by
-   unsafe code. So libstdc++'s header finds another std::nothrow. The operator new for it calls the existing one
-   under another name. */
+/* std::stable_sort and inplace_merge allocate a buffer by operator new with std::nothrow. GCC considers this operator
+   unsafe, and an overloaded operator cannot be wrapped. If the operator were declared as safe, the program could not
+   replace it by unsafe code. So this file replaces std::nothrow in libstdc++'s header by an object of another type.
+   The operator new for that type calls the existing operator under another name. */
 #ifndef TUTTI_STL_TEMPBUF_H
 #define TUTTI_STL_TEMPBUF_H
 

@@ -1,5 +1,6 @@
-/* Maps and sets: libstdc++ has compiled the functions that walk and balance trees. src/libc/containers.cpp has the
-   clones. The first declarations, here, make these functions safe wherever they are called. */
+/* Maps and sets. The functions that walk and balance trees are compiled into libstdc++; the clones are in
+   src/libc/containers.cpp. The declarations in this file are the first ones, so they make the functions safe wherever
+   they are called. */
 #ifndef TUTTI_STL_TREE_H
 #define TUTTI_STL_TREE_H
 #include <bits/c++config.h>

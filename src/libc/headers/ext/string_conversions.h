@@ -1,5 +1,6 @@
-/* std::to_string of floating-point numbers and std::to_wstring: libstdc++ formats them by a template with variable
-   arguments, which GCC cannot instrument. It passes one value, so an overload for one value takes its place. */
+/* std::to_string of floating-point numbers and std::to_wstring. libstdc++ formats the number by a template with
+   variable arguments, which GCC cannot instrument. libstdc++ passes only one value, so this file adds an overload for
+   one value, which is called instead. */
 #include_next <ext/string_conversions.h>
 
 #if !defined(TUTTI_STRING_CONVERSIONS_H) && __cplusplus >= 201103L
