@@ -153,8 +153,9 @@ auto run_nested(tx& t, const options& how, F& body, bool checkpoint = false) ->
     }
 }
 
-/// The promise of a flat block to be read-only. While the flat block runs, the block around it keeps the promise, too.
-/// A restart may jump past the destructor. In this case the block around it forgets the promise when it runs again.
+/// Marks the block around a flat block as read-only while the flat block runs, if the flat block promises to be
+/// read-only. A restart may jump past this object's destructor. In this case the block around the flat block drops the
+/// mark when it runs again.
 class flat_read_only_scope {
 public:
     flat_read_only_scope(tx& t, bool read_only) noexcept {

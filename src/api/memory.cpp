@@ -61,7 +61,7 @@ void* allocate(tx& t, std::size_t bytes, std::size_t alignment) {
 }
 
 void on_abort_destroy(tx& t, void* object, destroyer destroy) {
-    // This function never leaves by a signal, because until the registration only this call knows the object. The next
+    // This function never raises a signal, because until the registration only this call knows the object. The next
     // barrier raises a pending signal, whose roll-back also undoes this registration.
     descriptor& d = descriptor::of(t);
     try {

@@ -284,8 +284,8 @@ void show_in_kernel(descriptor& self) noexcept {
 void request_turn_extension(descriptor& self, base::deadline from) noexcept {
     if (!is_of_thread(self)) return;
     if (tutti_transaction* const e = own_entry(self)) return show(*e, self, from);
-    // Here the kernel does not watch the deadline for the thread. An attempt that begins before `from` requests
-    // nothing. A later attempt of the execution checks the time again.
+    // The kernel's slice extension does not compare the clock with `from`. So an attempt that begins before `from` does
+    // not request the extension. The next attempt of the execution compares the time again.
     if (own_slice_control() == nullptr || base::real_now() < from) return;
     mine.requested = true;
     device::request_slice_extension(*mine.slice);

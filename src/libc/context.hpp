@@ -45,8 +45,8 @@ void write_deferred_output(descriptor& d) noexcept;
 
 /// Ensures that the transaction commits, so that the caller may act irreversibly. A block of the language then runs
 /// alone and without barriers. A block of the library becomes irrevocable, and other transactions run at the same time.
-/// May restart the block. `why` is the reason for the report, and `advice` an alternative for the user. Both are
-/// literals.
+/// May restart the block. The library's report of such blocks shows `why` as the reason, and `advice` as an alternative
+/// for the user. Both are literals.
 inline void become_irrevocable(tx& t, const char* why, const char* advice = default_advice) {
     if (!in_language(t)) {
         t.become_irrevocable(why);

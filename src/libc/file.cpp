@@ -324,7 +324,8 @@ file::file(tx& t, FILE* f) : t_{t}, f_{f} {
     else if (d.frame_->parent != nullptr && at->index < d.frame_->mark.deferred) at = own_in_inner_block(t, *s, f);
     if (at != nullptr && (is_ordinary(f) || at->image != nullptr || (!at->final && keep_image(*at)))) {
         owned_ = at;
-        // An inner block that was cancelled may have left an overlay to a transaction that is now irrevocable.
+        // A transaction that has become irrevocable may still have an overlay of this file, which a cancelled inner
+        // block left.
         if (at->final && overlay() != nullptr) write_deferred_output(d);
         struct stat about;
         if (!at->final && !in_memory() && overlay() == nullptr && has_overlays(*s) &&

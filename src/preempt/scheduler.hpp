@@ -71,8 +71,8 @@ public:
     TUTTI_EXPORT void interrupt_sleeper(void* const& context_slot, const void* argument) noexcept;
     /// Terminates the work with `argument` in the middle of its run, like work whose stack overflows
     /// (stack_overflow.hpp). If termination is not possible at the work's current position, its worker tries again
-    /// while the work runs. The interval between the tries is that of tick_timing for library code. The work ends by
-    /// work::on_termination, or as usual.
+    /// while the work runs. The pauses between the tries are those that tick_timing sets for ticks that find library
+    /// code. If a try succeeds, the work ends by work::on_termination. Otherwise the work ends normally.
     TUTTI_EXPORT void terminate_in_place(void* const& context_slot, const void* argument) noexcept;
     /// Returns the number of the current run of the work with `argument` on a worker, or 0 if the work is not running.
     /// The number is unique.

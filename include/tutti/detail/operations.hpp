@@ -20,9 +20,9 @@ struct call_site;
 
 /// The functions of one algorithm that the barriers call. `src/algorithms/table.cpp` holds the instances.
 ///
-/// The functions read, write, load and store may leave by an unwind (restart) or a usage_error. The function commit
-/// never leaves by a restart. The function open leaves by a restart only if the restart belongs to the transaction
-/// around it. REQUIRES for all but open: a block is open on `t`.
+/// The functions read, write, load and store may throw usage_error, or unwind the stack to restart the block. The
+/// function commit never unwinds for a restart. The function open does so only if the transaction around it restarts.
+/// REQUIRES for all but open: a block is open on `t`.
 struct operations {
     /// Opens the outermost block and begins its first attempt.
     void (*open)(tx& t, frame& f, call_site where, const options& how);

@@ -7,7 +7,8 @@
 
 namespace tutti::api {
 
-/// Returns normally if a block runs on d and may be accessed. Otherwise leaves by usage_error or by the pending signal.
+/// Returns normally if d runs a block that may access data now. Otherwise throws usage_error, or raises the pending
+/// signal.
 TUTTI_EXPORT void require_access(core::descriptor& d);
 
 /// Joins the running attempt. The commit then calls the data participant's `commit_one_phase` first. REQUIRES: the

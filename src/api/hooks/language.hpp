@@ -50,8 +50,8 @@ TUTTI_EXPORT void become_serial(core::descriptor& d) noexcept;
 /// announce each access. May send a signal to the block of the library.
 TUTTI_EXPORT void enter_language(core::descriptor& d);
 
-/// Handles a descriptor that is not healthy. Leaves by the pending signal if there is one. Otherwise returns true if
-/// the attempt is still running.
+/// Handles a descriptor that is not healthy. Raises the pending signal if there is one. Otherwise returns true if the
+/// attempt is still running.
 [[nodiscard]] TUTTI_EXPORT bool attempt_continues(core::descriptor& d);
 
 /// Calls core::conflicting_descriptor.

@@ -7,12 +7,13 @@
 // current at the second check, was current in between. The reason is that versions never recur, and that a group does
 // not show records that a prepared transaction writes. So all records were current when the last group answered.
 //
-//   SHD1  A block whose reads are all in one group continues in the state that it began with there. The block's first
-//         read in another group moves its snapshot to now. From then on, the block is not bound to the state of one
-//         group.
-//   SHD2  A group answers for a slot only from a state in which the group has the slot. Each get reads the group's
-//         records of the slots, and checks them again whenever it checks records. Each commit checks them. Records keep
-//         their versions when they move, so a held record may be checked in any group.
+//   SHD1  As long as all reads of a block are in one group, each new read can show the same state of that group as the
+//         earlier reads. The first read in another group moves the block's snapshot to now. Later reads of the block
+//         show the current states of its groups.
+//   SHD2  A group's answer about the objects of a slot counts only if the group had the slot in the state that the
+//         answer shows. The group's own record of the slot shows this. So each get reads or checks these slot records
+//         together with the objects, and each commit checks them. A record keeps its version when its slot moves, so a
+//         version from one group can be checked in another group.
 //   SHD3  A feed breaks when a slot changes hands. Every sleeping block then checks its objects, and listens to all
 //         groups that exist by then.
 //

@@ -459,7 +459,7 @@ private:
     /// Removes a lost node from all copy holders (DIR12).
     /// REQUIRES: that node is lost.
     void drop_copy_holder(node_number node);
-    /// Ends the copies of an object that no node has a copy of any more (DIR12).
+    /// Removes an object from the shard's list of copied objects, because no node holds a copy of it any more (DIR12).
     static void end_copies(shard& s, copied_objects::iterator at);
     [[nodiscard]] read_count& read_count_of(shard& s, const object_id& id) const noexcept {
         read_count& c = s.reads[(object_id_hash{}(id) >> 30) % read_counts];

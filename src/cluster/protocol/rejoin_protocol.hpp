@@ -14,8 +14,8 @@
 // Invariants:
 //   RJN1  Until the new process has all ownership reports, no node sends requests to it. The new process sends a
 //       request to a node only after that node has admitted it.
-//   RJN2  A node that sends an ownership report has lost the former process, and has no peer reference to it. Nor is
-//       that node connected with a former process of any other node that rejoins.
+//   RJN2  A node that sends an ownership report has noticed the loss of the former process, and has no peer reference
+//       to it. Nor is that node connected with a former process of any other node that rejoins.
 //   RJN3  The rejoin version is higher than the clock that any other node sent with its ownership report.
 //   RJN4  Names of the new process's transactions and holds are higher than those of every former process.
 //   RJN5  A node that sends an ownership report of a second or later round has ended all commits that it had begun

@@ -2,8 +2,9 @@
 // two phases.
 //
 // Invariants (docs/cluster-protocol.md proves opacity from them):
-//   TXN1  Every read was current, and not locked for writing, at a moment when its owner's clock was `time()` or more.
-//       For a read of a copy, this node's clock counts instead (object_cache.hpp, OBC1 and OBC2).
+//   TXN1  For each read there was a moment at which the version that was read was current, the object was not locked
+//       for writing, and its owner's clock was `time()` or more. For a read of a copy, this node's clock counts instead
+//       (object_cache.hpp, OBC1 and OBC2).
 //   TXN2  No read has a version beyond `time()`.
 //   TXN3  Before prepare, and after a failed prepare, no object is locked.
 //   TXN4  After a conflict, TXN1 and TXN2 hold for the first `valid_prefix()` entries, at the new `time()`. If TXN1 and
@@ -323,8 +324,9 @@ private:
         why_ = rollback_reason::node_lost;
         return protocol_status::lost;
     }
-    /// Records that an object is in doubt. The process that has locked the object may be a former process of this node,
-    /// if there was one. If the answering node names a process that cannot exist, that node itself is treated as lost.
+    /// Records that an object is in doubt, because `view.owner`, the node whose process has locked the object, is lost.
+    /// `view.owner` may be this node, because a former process of this node may have locked the object. If no such
+    /// process can exist, the node `asked`, which sent the answer, is treated as lost instead.
     protocol_status fail_in_doubt(const wire::object_view& view, node_number asked) noexcept {
         const bool there_is = view.owner < node_.nodes && (view.owner != node_.self || node_.is_successor());
         return fail_node_lost(there_is ? view.owner : asked);

@@ -15,9 +15,9 @@
 // raises a shield around destructors. Behind the shield, an access that finds a conflict dooms the attempt and reads
 // from memory, like an access while an exception passes. The signal is thrown after the destructor has returned.
 //
-// An open-nested transaction is idle while the transaction around it runs, which may own memory that a destructor
-// needs. So the open-nested transaction passes the objects that are still to be destroyed to the outer transaction,
-// which destroys them when it is idle itself.
+// When an open-nested transaction has ended and is idle, the transaction around it still runs, and may own memory that
+// a destructor needs. So the open-nested transaction passes the objects that are still to be destroyed to the outer
+// transaction. The outer transaction destroys them when it is idle itself.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,5 @@
-// Encodes numbers and words for records and for messages to followers. Numbers are in little-endian order. The length
-// of a word precedes the word.
+// Encodes numbers and words (byte strings) for records and for messages to followers. Numbers are in little-endian
+// order. The length of a word, a number of 32 bits, precedes its bytes.
 #pragma once
 
 #include <bit>

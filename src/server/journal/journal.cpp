@@ -136,8 +136,8 @@ void journal::yield_lead_to(const std::string& leader) {
     followers_.follow(leader);
 }
 
-/// Ends the waits of calls that arrived after the last check of the journal's thread. All reserved positions are
-/// durable by then, and a follower's positions are durable before a call sees them (append).
+/// Ends the waits of calls that began to wait after the journal's thread had checked for such calls for the last time.
+/// By then, all reserved positions are durable. A follower's positions are durable before a call sees them (append).
 void journal::finish_late_waits() noexcept {
     for (durability_waiter* w = held_.exchange(nullptr); w != nullptr;) {
         durability_waiter* const one = std::exchange(w, w->next_);
@@ -305,8 +305,8 @@ bool journal::hold_until_durable(durability_waiter& w, std::uint64_t awaits,
     }
     w.awaits_ = awaits;
     push(held_, w, &durability_waiter::next_);
-    // Either the last check of the journal's thread finds the call, or this function finds that the thread no longer
-    // checks. The thread sets yielded_ before that check, and both accesses are sequentially consistent.
+    // The journal's thread checks for waiting calls one last time after yielded_ was set. Either this check finds the
+    // call, or this function sees that yielded_ is set. Both accesses are sequentially consistent.
     if (yielded_.load()) [[unlikely]] {
         finish_late_waits();
         return true;

@@ -222,8 +222,8 @@ public:
     /// Reports that the host is idle and has set its flag, which says that it sleeps. The waiting calls then form a
     /// group.
     void expect_no_more_calls() noexcept;
-    /// Reports that the host has more to do while ended calls wait. The waiting calls form a group anyway if they have
-    /// waited for long, or if there are enough of them.
+    /// Reports that the host has received more requests while ended calls wait for a group. The calls then continue to
+    /// wait, unless they have waited for long or are numerous enough. In these two cases they form a group at once.
     void expect_more_calls() noexcept;
     /// Returns how long the host may block while a group is being written, because no answer can be sent before the end
     /// of that group. Usually a wake-up ends the block earlier.

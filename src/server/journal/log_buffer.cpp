@@ -46,7 +46,8 @@ void log_buffer::begin(std::uint64_t position) {
 }
 
 log_buffer::chunk& log_buffer::extend(std::size_t bytes) {
-    // Acquire: the journal's thread has put the chunk into spare_, and had read all of the chunk's states before.
+    // Acquire: pairs with the exchange in find_complete(). The journal's thread finished reading the states of a chunk
+    // before it put the chunk into spare_. So the states may be overwritten.
     chunk* c = bytes > usual_bytes ? nullptr : spare_.exchange(nullptr, std::memory_order_acquire);
     if (c == nullptr) c = new chunk{std::max(bytes, usual_bytes)};
     c->first = last_->first + last_->count;

@@ -199,7 +199,8 @@ public:
     [[nodiscard]] std::vector<leader_epoch> leader_epochs();
     /// Returns the leader epoch of the last call. Its ID is 0 if the log has no call.
     [[nodiscard]] leader_epoch last_leader_epoch();
-    /// Adds a leader epoch. The change is on the disk on return, also for the functions below.
+    /// Adds a leader epoch. Changes by this function, and by the functions down to forget_redirection(), are on the
+    /// disk when the function returns. Only append() without `sync` may return earlier.
     void add_leader_epoch(const leader_epoch& b);
     /// Does the same, and records the latest handover. If `latest` is unset, an operator has promoted this server.
     void add_leader_epoch(const leader_epoch& b, const std::optional<handed_over>& latest);

@@ -44,8 +44,8 @@ public:
         reclaimed     ///< no worker owned it for a period
     };
 
-    /// Offers the ownership to idle workers. Called by the thread, which owns the I/O and must call
-    /// wait_for_ownership() next.
+    /// Offers the ownership to idle workers. Only the I/O thread calls this function, while it owns the I/O. The thread
+    /// must call wait_for_ownership() next.
     void offer() noexcept { transfer(owner::nobody); }
     /// Blocks until the thread has the ownership again. Called by the thread, after offer().
     regained wait_for_ownership() noexcept;

@@ -30,7 +30,9 @@ bool io_thread::may_use_reserved_connection(const listening_socket& from, const 
     return beyond < shared_.how.reserved_clients || (by_login && shared_.directory.displace());
 }
 
-/// After a successful login, which `r` answers, decides whether the client keeps its connection or is disconnected.
+/// Handles a client that was admitted beyond `max_clients` only to log in, after `r` has logged it in. The client keeps
+/// its connection if it is an admin, or if there is room by now. Otherwise it gets an error instead of the answer in
+/// `r`, and is disconnected.
 void io_thread::confirm_provisional_client(connection& c, request& r) {
     if (c.who.login != nullptr) {
         c.who.owner = shared_.known_principals.of(*c.who.login);

@@ -174,7 +174,8 @@ void handover::order(const successor& h, std::uint64_t position) {
     std::random_device chance;
     number_ = (std::uint64_t{chance()} << 32) | chance() | 1;
     ordered_ = h.at;
-    // Recorded before the follower can hear of the order, so that this server does not lead after a restart.
+    // The new term is recorded before the follower can receive the order, so that this server does not lead after a
+    // restart.
     log_.with_file([](journal::log_store& file) { file.record_announced_term(file.latest_term() + 1); });
     in_doubt_ = is_ordered_ = true;
     log_.followers().set_order({.number = number_, .follower = h.id, .position = position});
