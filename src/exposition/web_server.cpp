@@ -182,7 +182,7 @@ void web_server::impl::accept() {
         }
         if (clients_.size() == max_connections) displace();
         const client_id id = next_++;
-        clients_.emplace(id, web_client{.peer = std::move(peer), .until = now_ + timeout});
+        clients_.emplace(id, web_client{.peer = std::move(peer), .until = now_ + progress_timeout});
         serve_client(id);  // the request usually arrives together with the connection
     }
 }
@@ -266,7 +266,7 @@ void web_server::impl::handle_request(client_id id, web_client& c) {
 void web_server::impl::answer(web_client& c, const page& p) {
     c.answer = answer_of(p, c.head_only);
     c.is = web_client::state::writing;
-    c.until = now_ + timeout;
+    c.until = now_ + progress_timeout;
     write(c);
 }
 
@@ -280,7 +280,7 @@ void web_server::impl::write(web_client& c) {
             return;
         }
         c.sent += static_cast<std::size_t>(done);
-        c.until = now_ + timeout;
+        c.until = now_ + progress_timeout;
     }
     ::shutdown(c.peer.socket.get(), SHUT_WR);
     c.is = web_client::state::lingering;

@@ -3,7 +3,7 @@
 //
 // A client cannot keep other clients from their pages, regardless of what the client sends:
 // - One thread serves all sockets and never blocks on one of them. So a client that is silent or reads nothing occupies
-//   a socket, but no thread. The client is closed when it has made no progress for `timeout`.
+//   a socket, but no thread. The client is closed when it has made no progress for `progress_timeout`.
 // - The number of connections is limited. At the limit, a new connection replaces one from the address that has the
 //   most connections.
 // - Each page has its own thread, which makes the page once for all clients that wait for the page. So a slow page does
@@ -31,7 +31,7 @@ public:
     using pages = std::map<std::string, std::function<page()>, std::less<>>;
 
     static constexpr std::size_t max_connections = 64;
-    static constexpr std::chrono::milliseconds timeout{5000};
+    static constexpr std::chrono::milliseconds progress_timeout{5000};
 
     /// Starts the server. If `port` is 0, the system chooses the port. @throws std::runtime_error if the server cannot
     /// listen at the address, std::system_error

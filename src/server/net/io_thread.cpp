@@ -36,7 +36,7 @@ constexpr std::size_t enough_requests = 64;
 constexpr std::size_t max_requests = 256;
 /// The interval of checks for calls that were expected to be short. A more urgent call waits until such a call ends on
 /// any worker, but at most for one to two intervals. Then the thread interrupts a worker.
-constexpr std::chrono::microseconds late{50};
+constexpr std::chrono::microseconds overdue_check_interval{50};
 
 bool add_to(const handle& epoll, int what, std::uint32_t events, const void* tag) noexcept {
     epoll_event e{};
@@ -188,7 +188,7 @@ void io_thread::end_round() {
     submit();
     if (now_ >= next_overdue_check_ && shared_.runs.has_skipped_workers()) {
         shared_.runs.tick_overdue();
-        next_overdue_check_ = now_ + late;
+        next_overdue_check_ = now_ + overdue_check_interval;
     }
     if (now_ >= next_check_) run_periodic_checks();
     // While the thread drains, it submits nothing, so the condition stays true.
