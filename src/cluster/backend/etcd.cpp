@@ -30,7 +30,7 @@ struct member {
 member connect(const std::string& to) {
     grpc::ChannelArguments how;
     how.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // this file decides what is sent twice
-    // With keep-alives, calls to a stopped or disconnected member end, including watches.
+    // With keep-alive messages, calls to a stopped or disconnected member end, including watches.
     how.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
     how.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 3000);
     how.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // also while all threads sleep in retry

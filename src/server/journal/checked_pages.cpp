@@ -15,7 +15,7 @@ namespace tutti::server::journal {
 namespace {
 
 constexpr int reserved = sizeof(std::uint64_t);
-constexpr int reserved_at = 20;  // header field: number of bytes at a page's end that SQLite does not use
+constexpr int reserved_at = 20;           // header field: number of bytes at a page's end that SQLite does not use
 constexpr int min_page_bytes = 512;       // SQLite's smallest page
 constexpr int ask_for_file = 0x54755474;  // operation code of sqlite3_file_control
 
