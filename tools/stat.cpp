@@ -24,7 +24,7 @@ namespace tutti::tools {
 namespace {
 
 constexpr int step_ms = 100;
-constexpr int patience_ms = 10000;
+constexpr int reply_timeout_ms = 10000;
 
 std::string contents(const std::string& file) {
     std::ifstream from{file, std::ios::binary};
@@ -82,10 +82,10 @@ std::string read_line(int from, int process) {
             continue;
         }
         if (::kill(process, 0) != 0) throw std::runtime_error{fmt::format("process {} has ended", process)};
-        if ((waited += step_ms) >= patience_ms)
+        if ((waited += step_ms) >= reply_timeout_ms)
             throw std::runtime_error{
                 fmt::format("process {} has not answered for {} s: it is stopped, or gets no processor", process,
-                            patience_ms / 1000)};
+                            reply_timeout_ms / 1000)};
     }
     return text;
 }

@@ -24,7 +24,7 @@ inline std::string why_openssl_failed() {
     return reason;
 }
 
-/// Rejects keys with a passphrase, because there is no user who could enter the passphrase.
+/// Rejects keys with a passphrase, because a server cannot prompt for the passphrase.
 inline void ask_for_no_passphrase(SSL_CTX* context) noexcept {
     ::SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return 0; });
 }

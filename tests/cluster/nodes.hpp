@@ -31,13 +31,14 @@ inline std::string error_of(const node_options& how) {
 
 /// Starts `count` nodes over Unix sockets.
 inline std::vector<std::unique_ptr<node>> start_nodes(unsigned count, placement where,
-                                                      std::chrono::milliseconds patience = std::chrono::seconds{30}) {
+                                                      std::chrono::milliseconds failure_timeout = std::chrono::seconds{
+                                                          30}) {
     static std::atomic<unsigned> clusters{0};
     const std::string prefix = std::to_string(clusters.fetch_add(1)) + "-";
     node_options how;
     for (unsigned i = 0; i < count; ++i) how.addresses.push_back(fresh_address(prefix + std::to_string(i)));
     how.placement = where;
-    how.failure_timeout = patience;
+    how.failure_timeout = failure_timeout;
     std::vector<std::unique_ptr<node>> nodes(count);
     std::vector<std::thread> starters;
     for (unsigned i = 0; i < count; ++i) {

@@ -24,9 +24,9 @@ using namespace tutti::cluster::testing;
 
 /// Two nodes of this process.
 struct two_nodes {
-    explicit two_nodes(std::chrono::milliseconds patience = std::chrono::seconds{30}) {
+    explicit two_nodes(std::chrono::milliseconds failure_timeout = std::chrono::seconds{30}) {
         how.addresses = some_addresses(2);
-        how.failure_timeout = patience;
+        how.failure_timeout = failure_timeout;
         std::thread other{[this] {
             node_options mine = how;
             mine.node_number = 1;

@@ -98,10 +98,11 @@ private:
 
 /// A cluster of processes that are all connected.
 struct process_cluster {
-    explicit process_cluster(unsigned count, long patience_ms = 30'000, const std::string& metrics = "-")
+    explicit process_cluster(unsigned count, long failure_timeout_ms = 30'000, const std::string& metrics = "-")
         : addresses{some_addresses(count)} {
         for (unsigned i = 0; i < count; ++i) {
-            std::vector<std::string> words{TUTTI_NODE_PROCESS, std::to_string(i), std::to_string(patience_ms), metrics};
+            std::vector<std::string> words{TUTTI_NODE_PROCESS, std::to_string(i), std::to_string(failure_timeout_ms),
+                                           metrics};
             words.insert(words.end(), addresses.begin(), addresses.end());
             nodes.push_back(std::make_unique<node_process>(std::move(words)));
         }

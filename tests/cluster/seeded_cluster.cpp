@@ -8,8 +8,8 @@
 namespace tutti::cluster::testing {
 namespace {
 
-constexpr std::uint64_t patience = 400;     // time until a question is asked again
-constexpr std::size_t max_steps = 100'000;  // limit for one run; a run usually takes some thousand steps
+constexpr std::uint64_t silence_limit = 400;  // time without an answer until a query is sent again
+constexpr std::size_t max_steps = 100'000;    // limit for one run; a run usually takes some thousand steps
 constexpr unsigned attempts_to_seniority = 16;
 constexpr unsigned max_attempts_of_one = 100;
 
@@ -135,7 +135,7 @@ private:
         interleaving::fiber::change(fiber_, owner_.main_);
         if (has_ended_) throw node_has_ended{};
     }
-    [[nodiscard]] std::uint64_t failure_timeout() const noexcept override { return testing::patience; }
+    [[nodiscard]] std::uint64_t failure_timeout() const noexcept override { return testing::silence_limit; }
     void live() {
         for (unsigned i = 0; i < owner_.plan_.transactions; ++i) {
             const std::uint64_t what = owner_.network().random_below(~std::uint64_t{0});

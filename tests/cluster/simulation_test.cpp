@@ -100,7 +100,7 @@ class cluster_contention : public ::testing::TestWithParam<way> {};
 // Under every policy, each history has one order, each run ends, and no client starts over forever.
 TEST_P(cluster_contention, leaves_every_history_its_order) {
     std::size_t reserving_attempts = 0, waits = 0;
-    std::uint64_t outranked = 0, given_way = 0;
+    std::uint64_t outranked = 0, reservations_lost = 0;
     unsigned max_attempts = 0;
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(1000); ++seed) {
         plan p = of_seed(seed);
@@ -110,18 +110,18 @@ TEST_P(cluster_contention, leaves_every_history_its_order) {
         reserving_attempts += w.reserving_attempts();
         waits += w.waits();
         outranked += w.object_statistics().outranked;
-        given_way += w.object_statistics().reservations_lost;
+        reservations_lost += w.object_statistics().reservations_lost;
         max_attempts = std::max(max_attempts, w.max_attempts());
     }
     EXPECT_GT(waits, 0u);
     if (GetParam().how != conduct::patient && GetParam().how != conduct::hasty) {
         EXPECT_GT(reserving_attempts, 0u);
         EXPECT_GT(outranked, 0u);
-        EXPECT_GT(given_way, 0u);
+        EXPECT_GT(reservations_lost, 0u);
     }
     RecordProperty("reserving_attempts", static_cast<int>(reserving_attempts));
     RecordProperty("outranked", static_cast<int>(outranked));
-    RecordProperty("given_way", static_cast<int>(given_way));
+    RecordProperty("reservations_lost", static_cast<int>(reservations_lost));
     RecordProperty("max_attempts", static_cast<int>(max_attempts));
 }
 

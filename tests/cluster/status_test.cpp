@@ -129,12 +129,12 @@ TEST(cluster_status, reports_a_stopped_node_in_time) {
 
 TEST(cluster_status, shows_the_silence_of_a_node) {
     support::watchdog guard{"shows_the_silence_of_a_node"};
-    constexpr std::uint64_t patience_ms = 8000;
-    process_cluster c{2, patience_ms};
+    constexpr std::uint64_t failure_timeout_ms = 8000;
+    process_cluster c{2, failure_timeout_ms};
     c.nodes[1]->stop();
     // A healthy node sends something in each heartbeat. The test has six seconds to see the silence.
     peer_status seen{.state = peer_state::connected, .silent_ms = 0};
-    while (seen.state == peer_state::connected && seen.silent_ms < patience_ms / 4) {
+    while (seen.state == peer_state::connected && seen.silent_ms < failure_timeout_ms / 4) {
         const auto all = c.ask(std::chrono::milliseconds{300});
         if (all[0].status) seen = all[0].status->peers[1];
     }

@@ -171,10 +171,10 @@ private:
 /// Three nodes, and the threads that read their reports.
 class cluster_of_three {
 public:
-    cluster_of_three(const char* placement, long patience_ms, bool over_zeromq)
+    cluster_of_three(const char* placement, long failure_timeout_ms, bool over_zeromq)
         : addresses_{over_zeromq ? some_ports(3) : some_addresses(3)} {
         for (unsigned i = 0; i < 3; ++i) {
-            words_.push_back({TUTTI_LEDGER_PROCESS, std::to_string(i), std::to_string(patience_ms), placement});
+            words_.push_back({TUTTI_LEDGER_PROCESS, std::to_string(i), std::to_string(failure_timeout_ms), placement});
             words_[i].insert(words_[i].end(), addresses_.begin(), addresses_.end());
             nodes_.push_back(std::make_unique<node_process>(std::vector{words_[i]}));
         }

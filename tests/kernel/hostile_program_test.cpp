@@ -111,7 +111,8 @@ TEST(hostile_program, harms_no_other_program) {
     EXPECT_EQ(bystander.damage, 0u);
 }
 
-// Whatever it writes, its own threads never sleep longer than requested, and it can be killed.
+// A hostile program may write anything into the page. The threads of the
+// program still sleep at most as long as requested, and SIGKILL ends the program.
 TEST(hostile_program, blocks_none_of_its_losers_for_long) {
     const device d;
     std::atomic<bool> stop{false};

@@ -83,7 +83,7 @@ TEST_P(short_calls_test, patient_work_sends_no_tick) {
 }
 
 // Catches a tick for work that another worker has taken meanwhile.
-TEST_P(short_calls_test, patience_ends_when_another_worker_comes) {
+TEST_P(short_calls_test, stops_waiting_when_another_worker_comes) {
     const support::watchdog dog{"scheduler"};
     spinner skipped, other;
     std::atomic<int> clock{0};

@@ -8,7 +8,7 @@
 namespace tpcc::load {
 namespace {
 
-constexpr int patience_ms = 60'000;
+constexpr int reply_timeout_ms = 60'000;
 
 template <class Words>
 answer question(const address& whom, const Words& words) {
@@ -21,7 +21,7 @@ answer question(const address& whom, const Words& words) {
             return got;
         }
         pollfd ready{wire.descriptor(), static_cast<short>(wire.unsent().empty() ? POLLIN : POLLIN | POLLOUT), 0};
-        if (::poll(&ready, 1, patience_ms) == 0)
+        if (::poll(&ready, 1, reply_timeout_ms) == 0)
             throw std::runtime_error{"the server at " + whom.text() + " has not answered for a minute"};
         wire.receive();
     }

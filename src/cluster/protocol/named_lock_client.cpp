@@ -8,7 +8,7 @@ namespace tutti::cluster {
 namespace {
 
 /// How often a block requests a name that an older, or a younger, block holds.
-constexpr unsigned patience_with_older = 4, patience_with_younger = 24;
+constexpr unsigned max_attempts_behind_older = 4, max_attempts_behind_younger = 24;
 
 }  // namespace
 
@@ -109,7 +109,8 @@ protocol_status named_lock_client::acquire(std::span<const wire::claim_item> nam
         bool older = false;
         if (const protocol_status o = request(wants, root_execution, older); o != protocol_status::good) return o;
         if (wants.empty()) return protocol_status::good;
-        if (attempt + 1 >= (older ? patience_with_older : patience_with_younger)) return protocol_status::conflict;
+        if (attempt + 1 >= (older ? max_attempts_behind_older : max_attempts_behind_younger))
+            return protocol_status::conflict;
         network_.pause(attempt);
     }
 }

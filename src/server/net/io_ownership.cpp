@@ -16,7 +16,7 @@ void io_ownership::wake() noexcept {
 
 bool io_ownership::try_acquire() noexcept {
     std::uint32_t now = state_.load(std::memory_order_relaxed);
-    return owner_of(now) == owner::nobody &&
+    return owner_of(now) == owner::free &&
            state_.compare_exchange(now, with_owner(now, owner::worker), std::memory_order_acquire);
 }
 
@@ -24,7 +24,7 @@ bool io_ownership::try_acquire() noexcept {
 // the ownership and then checks thread_sleeps_. Both are sequentially consistent, so either the thread sees that the
 // worker has left, or the worker sees that the thread sleeps.
 void io_ownership::release() noexcept {
-    transfer(owner::nobody);
+    transfer(owner::free);
     if (thread_sleeps_.load(std::memory_order_seq_cst) && thread_sleeps_.exchange(false, std::memory_order_relaxed))
         wake();
 }
@@ -44,7 +44,7 @@ io_ownership::regained io_ownership::wait_for_ownership() noexcept {
             wakeups_.load(std::memory_order_acquire);  // read before the state: see return_to_thread
         std::uint32_t now = state_.load(std::memory_order_acquire);
         if (owner_of(now) == owner::thread) return regained::handed_over;
-        if (now == before && owner_of(now) == owner::nobody &&
+        if (now == before && owner_of(now) == owner::free &&
             state_.compare_exchange(now, with_owner(now, owner::thread), std::memory_order_acquire))
             return regained::reclaimed;
         unchanged = now == before ? unchanged + 1 : 0;

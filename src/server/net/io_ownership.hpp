@@ -4,12 +4,12 @@
 // Software Architecture 2", 2000). The thread reclaims the ownership if no worker acquires it for a period, like Go's
 // scheduler retakes its processors (`sysmon`).
 //
-//   thread -> nobody -> worker -> nobody -> worker ...
-//     ^         |          |
-//     +---------+----------+
+//   thread -> free -> worker -> free -> worker ...
+//     ^        |         |
+//     +--------+---------+
 //
 //   thread   the thread serves its connections, as usual
-//   nobody   a worker has left to run the calls that it has read. Any idle worker may acquire the ownership. The thread
+//   free     a worker has left to run the calls that it has read. Any idle worker may acquire the ownership. The thread
 //            checks periodically and reclaims the ownership if it stayed free for a period. So a long call does not
 //            delay clients
 //   worker   a worker serves the thread's connections
@@ -46,7 +46,7 @@ public:
 
     /// Offers the ownership to idle workers. Only the I/O thread calls this function, while it owns the I/O. The thread
     /// must call wait_for_ownership() next.
-    void offer() noexcept { transfer(owner::nobody); }
+    void offer() noexcept { transfer(owner::free); }
     /// Blocks until the thread has the ownership again. Called by the thread, after offer().
     regained wait_for_ownership() noexcept;
     /// Returns true if the thread sleeps until a worker releases or returns the ownership. Any thread may call it.
@@ -61,7 +61,7 @@ public:
     void return_to_thread() noexcept;
 
 private:
-    enum class owner : std::uint32_t { thread, nobody, worker };
+    enum class owner : std::uint32_t { thread, free, worker };
     static constexpr std::uint32_t change_step = 4;  // amount by which each change increases the counter
 
     static owner owner_of(std::uint32_t state) noexcept { return static_cast<owner>(state % change_step); }

@@ -109,8 +109,8 @@ void io_thread::close(connection& c) {
     }
     c.abandon_calls();
     while (request* const r = c.pop_first()) {
-        const bool with_nobody = r->deferred.what != replication_command::kind::none && !r->deferred.is_submitted;
-        if (r->answered || with_nobody) {
+        const bool is_unsubmitted = r->deferred.what != replication_command::kind::none && !r->deferred.is_submitted;
+        if (r->answered || is_unsubmitted) {
             recycle_request(*r);
         } else {
             r->client = nullptr;  // the request remains in progress (REQ2)

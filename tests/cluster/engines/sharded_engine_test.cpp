@@ -49,7 +49,7 @@ private:
 
 /// The engine of one program over these groups.
 struct program {
-    explicit program(const stores& at, std::chrono::milliseconds patience = 20s,
+    explicit program(const stores& at, std::chrono::milliseconds request_timeout = 20s,
                      const backend::runtime_env& env = backend::runtime_env::real()) {
         std::vector<std::unique_ptr<backend::group_engine>> groups;
         for (const auto& one : at.all) {
@@ -57,10 +57,10 @@ struct program {
             local_groups.push_back(static_cast<local_group*>(groups.back().get()));
         }
         backend::settings how;
-        how.request_timeout = patience;
+        how.request_timeout = request_timeout;
         const std::size_t first = at.first == 0 ? groups.size() : at.first;
         engine = std::make_unique<backend::sharded_engine>(std::move(groups), first, how, env);
-        committer = std::make_unique<backend::exactly_once>(*engine, patience);
+        committer = std::make_unique<backend::exactly_once>(*engine, request_timeout);
     }
     /// Returns the n-th key of that group.
     [[nodiscard]] key in(std::size_t part, unsigned n = 0) const {

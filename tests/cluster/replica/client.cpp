@@ -32,7 +32,7 @@ void client::switch_member(const answer& a) {
 
 task<answer> client::ask(question q) {
     awaited<answer> got;
-    events_.after(how_.patience, [got] { got.set_value({}); });
+    events_.after(how_.request_timeout, [got] { got.set_value({}); });
     group_.ask(leader_, std::move(q), [got](answer a) { got.set_value(std::move(a)); });
     co_return co_await got;
 }

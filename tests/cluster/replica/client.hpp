@@ -16,8 +16,8 @@ public:
     struct habits {
         unsigned objects = 6;
         unsigned attempts = 12;
-        instant patience = 400 * ms;  ///< for one answer
-        unsigned tries = 10;          ///< to find out about a commit
+        instant request_timeout = 400 * ms;  ///< for one answer
+        unsigned tries = 10;                 ///< to find out about a commit
     };
 
     client(event_queue& events, group& of, history_checker& truth, unsigned number, habits how);

@@ -22,14 +22,14 @@ bool crossing_client::kill() {
 void crossing_client::connect() {
     std::vector<std::unique_ptr<backend::group_engine>> all;
     for (std::size_t i = 0; i < groups_.size(); ++i) {
-        all.push_back(
-            std::make_unique<simulated_group>(events_, stack_, *groups_[i], i + 1, env_, how_.answer, how_.patience));
+        all.push_back(std::make_unique<simulated_group>(events_, stack_, *groups_[i], i + 1, env_, how_.answer,
+                                                        how_.request_timeout));
     }
-    const std::chrono::milliseconds patience{how_.patience / ms};
+    const std::chrono::milliseconds request_timeout{how_.request_timeout / ms};
     backend::settings how;
-    how.request_timeout = patience;
+    how.request_timeout = request_timeout;
     engine_ = std::make_unique<backend::sharded_engine>(std::move(all), how_.first, how, env_);
-    committer_ = std::make_unique<backend::exactly_once>(*engine_, patience);
+    committer_ = std::make_unique<backend::exactly_once>(*engine_, request_timeout);
 }
 
 void crossing_client::live() {

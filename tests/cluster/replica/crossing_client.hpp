@@ -19,8 +19,8 @@ public:
         unsigned objects = 8;
         unsigned first = 2;  ///< number of groups that begin with objects
         unsigned attempts = 12;
-        instant answer = 300 * ms;     ///< time limit for one answer
-        instant patience = 1500 * ms;  ///< time limit for a get or commit
+        instant answer = 300 * ms;            ///< time limit for one answer
+        instant request_timeout = 1500 * ms;  ///< time limit for a get or commit
     };
     /// The outcome of a writing attempt, as its program received it.
     struct attempt_outcome {

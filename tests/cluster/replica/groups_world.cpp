@@ -23,7 +23,7 @@ groups_plan groups_of_seed(std::uint64_t seed) {
     p.habits.objects = static_cast<unsigned>(dice.between(3, 10));
     p.habits.attempts = static_cast<unsigned>(dice.between(8, 20));
     p.habits.answer = dice.between(100, 400) * ms;
-    p.habits.patience = dice.between(300, 2500) * ms;
+    p.habits.request_timeout = dice.between(300, 2500) * ms;
     p.kills_of_100 = static_cast<unsigned>(dice.between(10, 80));
     p.habits.first = p.groups;
     if (dice.chance(40)) {
@@ -44,7 +44,8 @@ groups_world::groups_world(const groups_plan& p) : plan_{p}, events_{p.seed} {
     for (unsigned i = 0; i <= p.clients; ++i)
         clients_.push_back(std::make_unique<crossing_client>(events_, groups_, history_, p.habits));
     for (unsigned i = 0; i < p.movers; ++i) {
-        const moving_client::habits its{p.habits.objects, p.habits.first, p.moves, p.habits.answer, p.habits.patience};
+        const moving_client::habits its{p.habits.objects, p.habits.first, p.moves, p.habits.answer,
+                                        p.habits.request_timeout};
         movers_.push_back(std::make_unique<moving_client>(events_, groups_, its));
     }
 }

@@ -22,7 +22,7 @@ using backend::engine_error;
 /// Time limits, in turns of the member, each a millisecond of its time.
 constexpr std::size_t max_turns = 200;  // for an answer that may never come
 // for an answer that must come; it is late only if the kernel is busy with other processes
-constexpr std::size_t patience = 2200;
+constexpr std::size_t max_idle_turns = 2200;
 constexpr std::size_t turns_at_once = 190;  // from this turn on, each turn also takes some real time
 
 std::uint16_t a_port() {
@@ -100,7 +100,7 @@ void let_honest_program_work(lone_member& at, std::uint16_t port, const std::str
     const heard result = say(at, port,
                              hello_of(peer_kind::program) + frame(request_kind::commit, commit_request{{put}}) +
                                  frame(request_kind::get, get_request{0, {}, {secret}}),
-                             4096, patience);
+                             4096, max_idle_turns);
     demand(result.ended && result.welcomed &&
            result.answers == std::vector{protocol::reply_status::done, protocol::reply_status::done});
     backend::read_snapshot now;
@@ -166,7 +166,7 @@ heard attack_port(std::string_view bytes, std::size_t piece, bool as_program) {
     const expected all = as_program ? expect(bytes) : expected{};
     const bool has_to_end = all.surely == all.sound;
     const heard result = say(one, port, (as_program ? hello_of(peer_kind::program) : "") + std::string{bytes}, piece,
-                             has_to_end ? patience : max_turns);
+                             has_to_end ? max_idle_turns : max_turns);
     if (as_program) {
         demand(result.welcomed && result.answers.size() >= all.surely && result.answers.size() <= all.sound);
         demand(result.ended || !has_to_end);
@@ -188,7 +188,7 @@ void attack_call(std::string_view bytes, std::size_t piece) {
         const socket_end listens = socket_end::listen(others);
         one.call(3, others, [&results](int) { ++results; });
         std::optional<socket_end> mine;
-        for (std::size_t turns = 0; turns < patience && !mine; ++turns) {
+        for (std::size_t turns = 0; turns < max_idle_turns && !mine; ++turns) {
             turn(one, turns);
             if (std::optional<socket_end> came = listens.accept()) mine.emplace(std::move(*came));
         }
@@ -200,7 +200,7 @@ void attack_call(std::string_view bytes, std::size_t piece) {
         mine->send_no_more();
         std::string result;
         bool goes_on = true;
-        for (std::size_t turns = 0; turns < patience && goes_on; ++turns) {
+        for (std::size_t turns = 0; turns < max_idle_turns && goes_on; ++turns) {
             turn(one, turns);
             goes_on = mine->receive(result);
         }

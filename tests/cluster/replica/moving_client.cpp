@@ -14,11 +14,11 @@ bool moving_client::kill() {
 void moving_client::live() {
     std::vector<std::unique_ptr<backend::group_engine>> all;
     for (std::size_t i = 0; i < groups_.size(); ++i) {
-        all.push_back(
-            std::make_unique<simulated_group>(events_, stack_, *groups_[i], i + 1, env_, how_.answer, how_.patience));
+        all.push_back(std::make_unique<simulated_group>(events_, stack_, *groups_[i], i + 1, env_, how_.answer,
+                                                        how_.request_timeout));
     }
     backend::settings how;
-    how.request_timeout = std::chrono::milliseconds{how_.patience / ms};
+    how.request_timeout = std::chrono::milliseconds{how_.request_timeout / ms};
     engine_ = std::make_unique<backend::sharded_engine>(std::move(all), how_.first, how, env_);
     pause(500 * ms);
     // Removes the leftovers of a killed program.

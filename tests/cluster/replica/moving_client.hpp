@@ -14,10 +14,10 @@ class moving_client {
 public:
     struct habits {
         unsigned objects = 8;
-        unsigned first = 2;            ///< number of groups that begin with objects
-        unsigned moves = 10;           ///< number of moves that the program tries before it ends
-        instant answer = 300 * ms;     ///< time limit for one answer
-        instant patience = 1500 * ms;  ///< time limit for a get or commit
+        unsigned first = 2;                   ///< number of groups that begin with objects
+        unsigned moves = 10;                  ///< number of moves that the program tries before it ends
+        instant answer = 300 * ms;            ///< time limit for one answer
+        instant request_timeout = 1500 * ms;  ///< time limit for a get or commit
     };
     moving_client(event_queue& events, const std::vector<std::unique_ptr<group>>& groups, habits how)
         : events_{events}, groups_{groups}, how_{how}, stack_{events}, env_{events, stack_} {}

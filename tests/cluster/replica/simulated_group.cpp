@@ -11,15 +11,21 @@ void simulated_env::pause(std::chrono::milliseconds how_long) const {
 }
 
 simulated_group::simulated_group(event_queue& events, simulated_stack& by, group& of, std::uint64_t number,
-                                 const backend::runtime_env& env, instant patience, instant for_all)
-    : events_{events}, stack_{by}, group_{of}, number_{number}, env_{env}, patience_{patience}, for_all_{for_all} {
+                                 const backend::runtime_env& env, instant request_timeout, instant for_all)
+    : events_{events},
+      stack_{by},
+      group_{of},
+      number_{number},
+      env_{env},
+      request_timeout_{request_timeout},
+      for_all_{for_all} {
     abilities_.name = "the group at " + std::to_string(number);
     abilities_.keeps_old_versions = abilities_.drops_erased = true;
 }
 
 simulated_stack::promise<answer> simulated_group::send(const question& q) {
     return stack_.ask<answer>([&](const std::function<void(answer)>& back) {
-        events_.after(patience_, [back] { back({}); });
+        events_.after(request_timeout_, [back] { back({}); });
         group_.ask(leader_, q, back);
     });
 }

@@ -31,9 +31,9 @@ private:
 
 class simulated_group final : public backend::group_engine {
 public:
-    /// `patience` limits one answer; `for_all` limits all tries.
+    /// `request_timeout` limits one answer; `for_all` limits all tries.
     simulated_group(event_queue& events, simulated_stack& by, group& of, std::uint64_t number,
-                    const backend::runtime_env& env, instant patience, instant for_all);
+                    const backend::runtime_env& env, instant request_timeout, instant for_all);
 
     const backend::capabilities& abilities() const noexcept override { return abilities_; }
     const backend::runtime_env& env() const noexcept override { return env_; }
@@ -45,9 +45,9 @@ public:
     std::unique_ptr<backend::key_feed> open_key_feed() override { return nullptr; }
     std::uint64_t number() const noexcept override { return number_; }
     std::function<void()> begin_prepare(const backend::blocking_transaction& who, backend::request& r,
-                                        std::chrono::milliseconds patience) override;
+                                        std::chrono::milliseconds request_timeout) override;
     std::function<bool()> begin_finish(const std::string& id, bool commits,
-                                       std::chrono::milliseconds patience) override;
+                                       std::chrono::milliseconds request_timeout) override;
     backend::engine_status list(backend::list_cursor& from, const backend::slot_set& slots,
                                 std::vector<backend::change>& found) override;
     backend::engine_status list_changes(backend::list_cursor& from, const backend::slot_set& slots,
@@ -72,7 +72,7 @@ private:
     group& group_;
     const std::uint64_t number_;
     const backend::runtime_env& env_;
-    const instant patience_, for_all_;
+    const instant request_timeout_, for_all_;
     backend::capabilities abilities_;
     raft_id leader_ = 1;
 };

@@ -22,7 +22,7 @@ plan of_seed(std::uint64_t seed) {
     p.clients = static_cast<unsigned>(dice.between(2, 5));
     p.habits.objects = static_cast<unsigned>(dice.between(2, 8));
     p.habits.attempts = static_cast<unsigned>(dice.between(8, 24));
-    p.habits.patience = dice.between(100, 500) * ms;
+    p.habits.request_timeout = dice.between(100, 500) * ms;
     if (dice.chance(20)) p.habits.tries = static_cast<unsigned>(dice.between(1, 3));
     p.membership = dice.chance(40);
     // In half of the seeds erased records are dropped soon, which the history window has to hold, too.
