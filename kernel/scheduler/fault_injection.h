@@ -9,6 +9,7 @@ enum fault {
 	endless_extension,	/* one extension follows another */
 	ahead_of_time,		/* a turn is extended before the transaction's `extend_from_ns` */
 	moves_inside,		/* a thread moves to another processor inside a transaction */
+	stays_when_preempted,	/* a preempted thread stays on its processor while another one is idle */
 	no_release,		/* a wait ends at its time limit, not with the winner's transaction */
 	no_wait,		/* the loser does not wait */
 	same_weight,		/* a loser that defers keeps its weight */

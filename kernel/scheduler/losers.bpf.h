@@ -39,16 +39,21 @@ static void poll_soon(u64 ns)
 }
 
 /*
- * Returns the queue for a loser that runs again. Sets `kick` to the processor to kick after that, or to -1. If the
+ * Returns the queue for a thread that can run. Sets `kick` to the processor to kick after that, or to -1. If the
  * processor is idle, it runs only this thread, so the winner that releases the thread need not leave its own processor.
+ *
+ * While a BPF program runs, the current thread counts as unable to migrate once more than otherwise. So a count of one
+ * does not tell whether it may migrate. It waits in SHARED, from where only a processor that may run it takes it.
  */
 static u64 queue_for(struct task_struct *p, s32 *kick)
 {
-	if (p->nr_cpus_allowed == 1 || p->migration_disabled || (!injected(moves_inside) && inside(p)))
-		*kick = scx_bpf_task_cpu(p);
-	else
-		*kick = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
-	return *kick >= 0 ? *kick : SHARED;
+	bool is_current = bpf_get_current_task_btf() == p;
+	u32 by_this_program = is_current && !injected(stays_when_preempted) ? 1 : 0;
+
+	if (p->nr_cpus_allowed == 1 || p->migration_disabled > by_this_program || (!injected(moves_inside) && inside(p)))
+		return *kick = scx_bpf_task_cpu(p);
+	*kick = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+	return *kick >= 0 && !is_current ? *kick : SHARED;
 }
 
 static void kick_idle(s32 cpu)

@@ -98,6 +98,9 @@ SEC("struct_ops/enqueue") void BPF_PROG(tutti_enqueue, struct task_struct *p, u6
 	queue = queue_for(p, &kick);
 	scx_bpf_dsq_insert_vtime(p, queue, TUTTI_SLICE_NS, p->scx.dsq_vtime, flags);
 	kick_idle(kick);
+	/* This processor may find no other thread, and the kicked one may not be able to run this thread. */
+	if (queue == SHARED)
+		kick_idle(scx_bpf_task_cpu(p));
 }
 
 /*

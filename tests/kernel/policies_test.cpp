@@ -2,7 +2,6 @@
 // losers, and correct sums. The same tests run under the sched_ext program. serialization_test.cpp and
 // scheduler_test.cpp test the module and the scheduler themselves.
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -17,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "kernel/sharing.hpp"
 #include "kernel/uapi.h"
 #include "support/worker_group.hpp"
 #include "tutti/tutti.hpp"
@@ -199,36 +199,23 @@ TEST_F(kernel_policies_test, work_in_the_child_of_a_fork) {
     EXPECT_EQ(x.load(), 3);
 }
 
-/// Returns how often the calling thread had to leave a processor.
-long turns_ended() {
-    rusage used{};
-    ::getrusage(RUSAGE_THREAD, &used);
-    return used.ru_nivcsw;
-}
-
 /// Runs one block after another, nearly all the time, on one processor beside a thread that never yields, until 20 time
 /// slices have ended. Returns the number of slices that were extended for a block.
 std::uint64_t run_beside_another(const options& how) {
     std::atomic<bool> stop{false};
     std::uint64_t extended = 0;
-    const auto share_a_processor = [] {
-        cpu_set_t first;
-        CPU_ZERO(&first);
-        CPU_SET(0, &first);
-        ASSERT_EQ(::sched_setaffinity(0, sizeof first, &first), 0);
-    };
     std::thread other{[&] {
-        share_a_processor();
+        kernel_test::pin_to(0);
         while (!stop) asm volatile("");
     }};
     std::thread{[&] {
-        share_a_processor();
+        kernel_test::pin_to(0);
         tutti::var<long> x{0};
         tutti::atomically({.policy = policy::serialize_kernel}, [&](tutti::tx& t) { x.set(t, 1); });
         tutti_transaction* const all = transactions();
         ASSERT_NE(all, nullptr);
         const std::uint64_t before = sum(&tutti_transaction::extended, all);
-        while (turns_ended() < 20) {
+        while (kernel_test::turns_ended() < 20) {
             tutti::atomically(how, [&](tutti::tx& t) {
                 x.set(t, x.get(t) + 1);
                 for (int i = 0; i < 20'000; ++i) asm volatile("");

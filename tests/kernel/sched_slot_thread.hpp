@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 
 #include "device/scheduler.hpp"
 #include "kernel/sharing.hpp"
@@ -24,16 +25,20 @@ void write_once(T& field, std::type_identity_t<T> value) {
     std::atomic_ref<T>{field}.store(value);
 }
 
-/// Returns this process's connection; the child of a fork makes its own at its first use.
+/// Returns this process's connection; the child of a fork makes its own at its first use. No thread may fork during a
+/// first use.
 inline tutti::device::scheduler_connection& own_connection() {
     static tutti::device::scheduler_connection connection;
-    static pid_t whose = 0;
+    static std::mutex mutex;
+    static std::atomic<pid_t> whose{0};
     if (whose != ::getpid()) {
+        const std::lock_guard lock{mutex};
+        if (whose == ::getpid()) return connection;
         std::string problem;
-        whose = ::getpid();
         connection = tutti::device::scheduler_connection::connect(problem);
         EXPECT_NE(connection.shared, nullptr) << problem;
         if (connection.shared == nullptr) ::_exit(1);
+        whose = ::getpid();
     }
     return connection;
 }

@@ -68,11 +68,13 @@ declare -A notices=(
         echo "sh /serve.sh $fault ill $program --gtest_brief=1 --gtest_filter=scheduler.*${notices[$fault]}*"
     done
 } | in_guest 1 no_fault "${!notices[@]}"
-in_guest 2 no_fault moves_inside <<END
+in_guest 2 no_fault moves_inside stays_when_preempted <<END
 sh /serve.sh no_fault well $program --gtest_brief=1 --gtest_filter=processors.*
 sh /serve.sh no_fault well sh /workloads.sh ${*:2}
 sh /serve.sh no_fault killed $increments
 sh /serve.sh no_fault less $increments
 sh /serve.sh no_fault more $increments
-sh /serve.sh moves_inside ill $program --gtest_brief=1 --gtest_filter=processors.threads_do_not_migrate*
+sh /serve.sh moves_inside ill $program --gtest_brief=1 --gtest_filter=processors.a_preempted_thread*
+sh /serve.sh moves_inside ill $program --gtest_brief=1 --gtest_filter=processors.a_woken_thread*
+sh /serve.sh stays_when_preempted ill $program --gtest_brief=1 --gtest_filter=processors.an_idle_processor*
 END

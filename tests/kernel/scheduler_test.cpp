@@ -376,34 +376,47 @@ TEST(processors, loses_no_wake_up) {
     EXPECT_LE(timed_out, slept / 10 + 5);
 }
 
-// Six threads on two processors.
-TEST(processors, threads_do_not_migrate_inside_transactions) {
+/// Lets a thread leave processor 0 twenty times inside this transaction, or outside transactions for 0. Returns how often
+/// it comes back on another processor. Another thread always runs on processor 0, and processor 1 is idle.
+template <class Leave>
+unsigned migrations(std::uint64_t transaction, Leave leave_processor) {
     std::atomic<bool> stop{false};
-    std::atomic<unsigned> moved{0}, transactions{0};
-    std::vector<std::thread> all;
-    for (int i = 0; i < 4; ++i) {
-        all.emplace_back([&] {
-            const sched_slot_thread me;
-            for (std::uint64_t t = 1; !stop; ++t) {
-                me.begin(t);
-                const int cpu = ::sched_getcpu();
-                const auto until = time_of(cpu_clock()) + 30ms;
-                while (time_of(cpu_clock()) < until && !stop) {
-                    moved += ::sched_getcpu() != cpu;
-                    relax();
-                }
-                me.end();
-                ++transactions;
-                ::usleep(3000);
-            }
-        });
-    }
-    for (int i = 0; i < 2; ++i) all.emplace_back([&] { spin(stop); });
-    ::usleep(1'500'000);
+    std::thread other{[&] {
+        pin_to(0);
+        spin(stop);
+    }};
+    unsigned result = 0;
+    std::thread{[&] {
+        const sched_slot_thread me;
+        cpu_set_t all;
+        ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+        pin_to(0);
+        me.begin(transaction);
+        ASSERT_EQ(::sched_setaffinity(0, sizeof all, &all), 0);
+        for (int i = 0; i < 20; ++i) {
+            leave_processor();
+            result += ::sched_getcpu() != 0;
+        }
+        me.end();
+    }}.join();
     stop = true;
-    for (auto& t : all) t.join();
-    EXPECT_EQ(moved, 0u);
-    EXPECT_GT(transactions, 30u);
+    other.join();
+    return result;
+}
+
+/// A thread that has migrated has its processor for itself, so it need not wait for a preemption.
+void be_preempted() {
+    for (const long turns = turns_ended(); turns_ended() == turns && ::sched_getcpu() == 0;) relax();
+}
+
+TEST(processors, an_idle_processor_takes_a_preempted_thread) { EXPECT_GT(migrations(0, be_preempted), 0u); }
+
+TEST(processors, a_preempted_thread_does_not_migrate_inside_a_transaction) {
+    EXPECT_EQ(migrations(1, be_preempted), 0u);
+}
+
+TEST(processors, a_woken_thread_does_not_migrate_inside_a_transaction) {
+    EXPECT_EQ(migrations(1, [] { ::usleep(1000); }), 0u);
 }
 
 }  // namespace

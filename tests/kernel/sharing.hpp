@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
@@ -25,6 +26,13 @@ inline std::chrono::nanoseconds time_of(clockid_t clock) {
     timespec t{};
     ::clock_gettime(clock, &t);
     return std::chrono::seconds{t.tv_sec} + std::chrono::nanoseconds{t.tv_nsec};
+}
+
+/// Returns how often the kernel has preempted the calling thread.
+inline long turns_ended() {
+    rusage used{};
+    ::getrusage(RUSAGE_THREAD, &used);
+    return used.ru_nivcsw;
 }
 
 /// Call this while spinning: QEMU lets one processor run until it pauses, or until its next timer.

@@ -5,8 +5,6 @@
 // area, and publishes its place instead of the C library. GLIBC_TUNABLES=glibc.pthread.rseq=0 keeps the C library from
 // registering one.
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +19,7 @@
 #include <string>
 #include <thread>
 
+#include "kernel/sharing.hpp"
 #include "tutti/tutti.hpp"
 
 extern "C" {
@@ -55,31 +54,18 @@ std::uint64_t kernel_count(const std::string& of) {
     return 0;
 }
 
-long turns_ended() {
-    rusage used{};
-    ::getrusage(RUSAGE_THREAD, &used);
-    return used.ru_nivcsw;
-}
-
-void use_the_first_processor() {
-    cpu_set_t first;
-    CPU_ZERO(&first);
-    CPU_SET(0, &first);
-    ASSERT_EQ(::sched_setaffinity(0, sizeof first, &first), 0);
-}
-
 /// Runs blocks, nearly all the time, beside a thread that never yields the processor.
 void run_beside_another(const options& how) {
     std::atomic<bool> stop{false};
     std::thread other{[&] {
-        use_the_first_processor();
+        kernel_test::pin_to(0);
         while (!stop) asm volatile("");
     }};
     std::thread{[&] {
-        use_the_first_processor();
+        kernel_test::pin_to(0);
         register_area();
         tutti::var<long> x{0};
-        while (turns_ended() < 200) {
+        while (kernel_test::turns_ended() < 200) {
             tutti::atomically(how, [&](tutti::tx& t) {
                 x.set(t, x.get(t) + 1);
                 for (int i = 0; i < 2000; ++i) asm volatile("");
