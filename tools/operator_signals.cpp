@@ -37,7 +37,7 @@ struct operator_signals::state : std::enable_shared_from_this<state> {
 
     const operator_log log;
     sigset_t all;
-    std::atomic<bool> serves{false}, end_requested{false};
+    std::atomic<bool> serves{false}, end_requested{false}, is_complete{false};
     std::atomic<unsigned> hangups{0};  // number of SIGHUPs
     std::mutex hangup_mutex{};         // held while `hangup` runs, so that its removal waits for the run
     std::function<void()> hangup{};
@@ -117,7 +117,8 @@ void operator_signals::state::work() {
         const milliseconds longest = limit;
         const auto until = longest.count() == 0 ? std::optional<clock::time_point>{} : clock::now() + longest;
         if (const int which = next(until); which != 0) end_at_once(128 + which);
-        if (!must_end()) continue;
+        if (!is_complete && !must_end()) continue;
+        if (is_complete) end_at_once(cli::success);
         log.write(server::severity::error, fmt::format("the process ends with status {} without waiting longer",
                                                        static_cast<int>(cli::shutdown_timed_out)));
         end_at_once(cli::shutdown_timed_out);
@@ -162,6 +163,7 @@ std::shared_ptr<void> operator_signals::limit_end(milliseconds limit, std::funct
 }
 
 void operator_signals::begin_serving() { state_->serves = true; }
+void operator_signals::complete_shutdown() { state_->is_complete = true; }
 void operator_signals::wait() const { state_->end_requested.wait(false); }
 bool operator_signals::end_requested() const { return state_->end_requested; }
 

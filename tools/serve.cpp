@@ -145,6 +145,7 @@ void serve(const serve_options& options) {
     service.drain();
     supervisor.reset();  // destroyed before the service, which `supervisor` calls
     say("ended");
+    signals.complete_shutdown();
 }
 
 }  // namespace tutti::tools

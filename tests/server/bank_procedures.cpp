@@ -25,6 +25,9 @@ struct bank {
     explicit bank(std::size_t n) : accounts(n) {
         for (auto& a : accounts) a.store(1000);
     }
+    ~bank() {
+        if (!await_at_end.empty()) std::ifstream{await_at_end}.get();
+    }
     tutti::var<long>& at(long which) {
         if (which < 0 || static_cast<std::size_t>(which) >= accounts.size()) throw std::out_of_range{"no such account"};
         return accounts[static_cast<std::size_t>(which)];
@@ -34,6 +37,7 @@ struct bank {
     tutti::var<long> coins{0};
     std::atomic<long> waiting{0};
     std::atomic<bool> released{false};
+    std::string await_at_end;  // a pipe; the destructor waits until its end
 };
 
 /// Runs transactional steps forever.
@@ -83,6 +87,7 @@ struct takes_at_end {
 
 TUTTI_PROCEDURES(server) {
     const auto b = std::make_shared<bank>(std::stoul(server.setting("accounts", "100")));
+    b->await_at_end = server.setting("await_at_end", "");
     // A pipe; loading waits until its end.
     if (const std::string await = server.setting("await", ""); !await.empty()) std::ifstream{await}.get();
 

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace tutti::server {
@@ -23,7 +25,8 @@ constexpr int collapse = 25;  // the number in Linux, for C libraries that lack 
 constexpr std::uintptr_t page = 4096, huge = std::uintptr_t{2} << 20;
 constexpr std::size_t pages = huge / page;
 constexpr std::size_t enough_pages = pages / 8 * 7;  // number of used pages, so that memory grows by at most a seventh
-constexpr std::uintptr_t in_one_call = std::uintptr_t{64} << 20;
+// A call that touches a page while it is collapsed waits. So collapsing takes at most a fifth of the time.
+constexpr int rest = 4;
 constexpr std::uintptr_t little = std::uintptr_t{64} << 20;  // below this, fork is short anyway
 
 struct range {
@@ -88,23 +91,20 @@ private:
 void collapse_into_huge_pages(const std::function<bool()>& is_over) {
     if (::sysconf(_SC_PAGESIZE) != static_cast<long>(page)) return;
     const page_map used;
-    std::vector<range> dense;
-    std::uintptr_t bytes = 0;
+    std::vector<std::uintptr_t> dense;
     for (const range& r : ranges_of_memory()) {
         for (std::uintptr_t at = r.begin; at < r.end; at += huge) {
-            if (!used.is_dense(at)) continue;
-            bytes += huge;
-            const bool is_adjacent = !dense.empty() && dense.back().end == at && at - dense.back().begin < in_one_call;
-            if (is_adjacent) dense.back().end += huge;
-            else dense.push_back({at, at + huge});
+            if (used.is_dense(at)) dense.push_back(at);
         }
     }
-    if (bytes < little) return;
-    for (const range& r : dense) {
+    if (dense.size() * huge < little) return;
+    for (const std::uintptr_t at : dense) {
         if (is_over()) return;
-        // A range cannot be collapsed if memory is short, or if another thread has freed the range. In both cases the
-        // range stays as it is.
-        static_cast<void>(::madvise(reinterpret_cast<void*>(r.begin), r.end - r.begin, collapse));
+        const auto began = std::chrono::steady_clock::now();
+        // A page cannot be collapsed if memory is short, or if another thread has freed it. In both cases it stays as it
+        // is.
+        static_cast<void>(::madvise(reinterpret_cast<void*>(at), huge, collapse));
+        std::this_thread::sleep_for(rest * (std::chrono::steady_clock::now() - began));
     }
 }
 

@@ -482,6 +482,11 @@ case_shutdown_timeout() {
         expect 970 CALL balance 1
         stop
     done
+    # Only the data of the procedures remain, so the process ends without destroying them.
+    rm -f "$folder/port"
+    start --shutdown-timeout 50 --log "$folder/calls" --set await_at_end="$folder/held"
+    stop
+    grep -qx ended "$folder/log" || fail "the shutdown was not complete"
     # Without a limit, the second signal ends the server.
     rm -f "$folder/port"
     start --workers 1 --shutdown-timeout 0
