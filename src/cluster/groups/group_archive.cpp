@@ -61,7 +61,8 @@ std::unique_ptr<backend::group_engine> open(const engine_options& where) {
     throw engine_error{g.abilities().name + " does not answer"};
 }
 
-/// Reads the group's records once. Returns false if the group no longer knows all writes since the first request.
+/// Reads the group's records, and those of erased objects that it still has, once. Returns false if the group no longer
+/// knows all writes since the first request.
 bool export_part_once(backend::group_engine& from, records& all, backend::version& at) {
     const backend::slot_set slots{1, {0}};
     all.clear();
@@ -86,16 +87,34 @@ bool export_part_once(backend::group_engine& from, records& all, backend::versio
         enter();
     }
     at = place.as_of;
-    std::erase_if(all, [](const auto& one) { return !one.second.exists; });
     return true;
 }
 
-records export_part(backend::group_engine& from, backend::version& at) {
+records export_with_erased(backend::group_engine& from, backend::version& at) {
     records all;
     for (int tries = 0; tries < 5; ++tries) {
         if (export_part_once(from, all, at)) return all;
     }
     throw engine_error{from.abilities().name + " is written to faster than this can read: try again later"};
+}
+
+records export_part(backend::group_engine& from, backend::version& at) {
+    records all = export_with_erased(from, at);
+    std::erase_if(all, [](const auto& one) { return !one.second.exists; });
+    return all;
+}
+
+/// Throws unless the group will take all `restored` records: it must have no object, and no later record of an erased
+/// one, which an import leaves as it is. Returns the group's version.
+backend::version need_room_for(const records& restored, backend::group_engine& in, const std::string& prefix) {
+    backend::version now = 0;
+    for (const auto& [k, r] : export_with_erased(in, now)) {
+        const auto one = restored.find(k);
+        if (!r.exists && (one == restored.end() || one->second.at > r.at)) continue;
+        throw engine_error{in.abilities().name + (r.exists ? " has" : " had, and has erased,") + " objects of '" +
+                           prefix + "' already, which a restore would mix with those of the file: begin a new group"};
+    }
+    return now;
 }
 
 objects_status status_of(const records& all, backend::version at) {
@@ -197,13 +216,9 @@ objects_status save_objects(const engine_options& where, const std::string& file
 
 objects_status restore_objects(const engine_options& where, const std::string& file) {
     return archive::carry_out(where, [&](backend::group_engine& to) {
-        backend::version at = 0, now = 0;
+        backend::version at = 0;
         const archive::records all = archive::read_whole(file, at);
-        if (!archive::export_part(to, now).empty()) {
-            throw backend::engine_error{
-                to.abilities().name + " has objects of '" + where.prefix +
-                "' already, which a restore would mix with those of the file: begin a new group"};
-        }
+        const backend::version now = archive::need_room_for(all, to, where.prefix);
         // The absence version is sent, too, so that a program that has read an object as absent notices its restoration
         // (backend.hpp, ENG1).
         const backend::version absence = std::max(at, now) + 1;

@@ -475,6 +475,21 @@ TEST_F(raft_group_test, saves_one_state_and_restores_its_versions) {
     // A new write has a newer version than the restored objects.
     ASSERT_TRUE(put(*back, "oa", "new"));
     EXPECT_GT(look(*back, "oa").at, saved.version);
+    // The record of an erased object is newer than the file's, and would hide the restored object.
+    const auto all = objects_of(where);
+    for (std::size_t i = 0; i < all.size(); i += 64) {
+        std::vector<std::string> ids;
+        for (std::size_t j = i; j < std::min(i + 64, all.size()); ++j) ids.push_back("o" + all[j].id);
+        std::vector<backend::write> gone;
+        for (const std::string& id : ids) gone.push_back({id, false, {}});
+        backend::request r;
+        r.writes = gone;
+        back->commit(r);
+        ASSERT_EQ(r.status, backend::engine_status::good);
+    }
+    EXPECT_TRUE(objects_of(where).empty());
+    EXPECT_THROW(cluster::restore_objects(where, file), cluster::connection_error);
+    EXPECT_TRUE(objects_of(where).empty());
     std::filesystem::remove(file);
 }
 
