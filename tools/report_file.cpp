@@ -128,7 +128,7 @@ private:
             .state = text(from, "state"),
             .attempt = number(from, "attempt"),
             .site = one_of("sites", from, "site"),
-            .asked_to_die = truth(from, "asked_to_die"),
+            .asked_to_abort = truth(from, "asked_to_abort"),
             .suspended = truth(from, "suspended"),
             .waits_for = field(from, "waits_for").is_null() ? std::nullopt : std::optional{number(from, "waits_for")}};
     }

@@ -97,7 +97,7 @@ struct transaction_report {
     std::string state;
     std::uint64_t attempt = 0;
     std::optional<std::size_t> site;
-    bool asked_to_die = false;
+    bool asked_to_abort = false;
     bool suspended = false;
     std::optional<std::uint64_t> waits_for;  ///< number of the other context
 };

@@ -83,7 +83,7 @@ private:
                            .attempt = t.attempt,
                            .block = t.site ? block_name(report_.sites[*t.site]) : "?",
                            .waits_for = t.waits_for ? fmt::format("context {}", *t.waits_for) : ""};
-        if (t.asked_to_die) v.state += ", asked to abort";
+        if (t.asked_to_abort) v.state += ", asked to abort";
         if (t.suspended) v.state += ", suspended";
         return v;
     }

@@ -123,7 +123,7 @@ private:
             out_.field("transaction", memory::sequence_of(state)).field("attempt", std::uint64_t{d.counters.attempt()});
             const observe::site* const at = d.counters.entered();
             write_site_number("site", at != nullptr ? std::optional{at->id} : std::nullopt);
-            out_.field("asked_to_die", memory::is_running(state) && d.kill_request.load(std::memory_order_relaxed) ==
+            out_.field("asked_to_abort", memory::is_running(state) && d.kill_request.load(std::memory_order_relaxed) ==
                                                                         memory::sequence_of(state));
             out_.field("suspended", d.suspended.load(std::memory_order_relaxed) != 0);
             out_.key("waits_for");
