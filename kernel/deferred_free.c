@@ -44,15 +44,3 @@ void tutti_flush_deferred(void)
 	irq_work_sync(&irq_work);
 	flush_work(&free_work);
 }
-
-unsigned int tutti_notifiers(const struct preempt_ops *ops)
-{
-	struct preempt_notifier *n;
-	unsigned int count = 0;
-
-	preempt_disable();
-	hlist_for_each_entry(n, &current->preempt_notifiers, link)
-		count += n->ops == ops;
-	preempt_enable();
-	return count;
-}

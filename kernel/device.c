@@ -1,60 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The device: who may call it, and the lifetime of what a program has opened. A program that may open the device can
- * only act on its own threads, for a bounded time. It can interrupt them while they run, make them sleep, or lower
- * their weight.
+ * The device: the calls of programs, who may make them, and the start and end of the module. A program that may open
+ * the device can only act on its own threads, for a bounded time. It can interrupt them while they run, make them
+ * sleep, or lower their weight.
  */
+#include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/sched/mm.h>
-#include <linux/slab.h>
+#include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
 
 #include "tutti.h"
 
-static void free_file(struct kref *ref)
-{
-	struct tutti_file *file = container_of(ref, struct tutti_file, ref);
-
-	mmdrop(file->mm);
-	free_page((unsigned long)file->entries);
-	free_page((unsigned long)file->transactions);
-	kfree(file);
-}
-
-void tutti_file_put(struct tutti_file *file)
-{
-	kref_put(&file->ref, free_file);
-}
-
 static int open_device(struct inode *inode, struct file *f)
 {
-	struct tutti_file *file;
+	struct tutti_file *file = tutti_file_create();
 
-	BUILD_BUG_ON(sizeof(struct tutti_tick_entry) * TUTTI_THREADS > PAGE_SIZE);
-	BUILD_BUG_ON(sizeof(struct tutti_transaction) * TUTTI_THREADS > PAGE_SIZE);
-	BUILD_BUG_ON(TUTTI_TRANSACTIONS_PAGE != PAGE_SIZE);
-	if (!current->mm)
-		return -EPERM;
-	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
-	if (!file)
-		return -ENOMEM;
-	file->entries = (struct tutti_tick_entry *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
-	file->transactions = (struct tutti_transaction *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
-	if (!file->entries || !file->transactions) {
-		free_page((unsigned long)file->entries);
-		free_page((unsigned long)file->transactions);
-		kfree(file);
-		return -ENOMEM;
-	}
-	tutti_prepare_queues(file);
-	kref_init(&file->ref);
-	mutex_init(&file->lock);
-	file->mm = current->mm;
-	mmgrab(file->mm);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
 	f->private_data = file;
 	return 0;
 }
@@ -77,6 +43,7 @@ static int map_device(struct file *f, struct vm_area_struct *vma)
 	struct tutti_file *file = f->private_data;
 	void *page = vma->vm_pgoff ? (void *)file->transactions : file->entries;
 
+	BUILD_BUG_ON(TUTTI_TRANSACTIONS_PAGE != PAGE_SIZE);
 	if (current->mm != file->mm)
 		return -EPERM;
 	if (vma->vm_pgoff > 1 || vma->vm_end - vma->vm_start != PAGE_SIZE)
@@ -179,7 +146,7 @@ static int __init start(void)
 	int bad;
 
 	preempt_notifier_inc();
-	bad = tutti_begin_extensions();
+	bad = tutti_begin_extensions(&tutti_member_ops);
 	if (bad)
 		goto no_extensions;
 	bad = misc_register(&device);

@@ -19,6 +19,7 @@
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/string.h>
+#include <linux/timekeeping.h>
 #include <linux/tracepoint.h>
 #include <linux/version.h>
 #include <asm/irq_regs.h>
@@ -27,6 +28,9 @@
 #include "tutti.h"
 
 static struct tracepoint *end_of_timer_interrupt;
+/* Distinguishes the notifiers of members from the calling thread's other notifiers. device.c passes these operations,
+ * because serialization.c calls this file. */
+static const struct preempt_ops *member_ops;
 
 /* Requests the calling thread's processor, so that the thread leaves the processor as soon as possible. */
 static void request_reschedule(void)
@@ -64,6 +68,36 @@ static enum hrtimer_restart on_end(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+static bool wants_extension(const struct tutti_member *m)
+{
+	const struct tutti_transaction *e = m->entry;
+
+	return READ_ONCE(e->running) && ktime_get_ns() >= READ_ONCE(e->extend_from_ns);
+}
+
+/* Returns a member of the current program that is inside a transaction and wants more time. Returns NULL if there
+ * is no such member, or if its turn has already been extended. REQUIRES: an interrupt of user mode is the caller. */
+static struct tutti_member *extendable_member(void)
+{
+	struct preempt_notifier *n;
+	struct tutti_member *found = NULL;
+
+	if (!tutti_has_weight())
+		return NULL;
+	/* Only the thread itself changes the list, and it does so in kernel mode. */
+	hlist_for_each_entry(n, &current->preempt_notifiers, link) {
+		struct tutti_member *m = container_of(n, struct tutti_member, scheduled);
+
+		if (n->ops != member_ops)
+			continue;
+		if (m->extended)
+			return NULL;
+		if (wants_extension(m) && tutti_is_same_program(m->file))
+			found = m;
+	}
+	return found;
+}
+
 /* REQUIRES: interrupts are off. */
 static void on_timer_interrupt(void *unused, int vector)
 {
@@ -72,7 +106,7 @@ static void on_timer_interrupt(void *unused, int vector)
 
 	if (!reschedule_requested() || !regs || !user_mode(regs))
 		return;
-	m = tutti_extendable_member();
+	m = extendable_member();
 	if (!m)
 		return;
 	m->extended = true;
@@ -118,8 +152,10 @@ static void match_tracepoint(struct tracepoint *tracepoint, void *unused)
 		end_of_timer_interrupt = tracepoint;
 }
 
-int tutti_begin_extensions(void)
+int tutti_begin_extensions(const struct preempt_ops *ops)
 {
+	/* The registration below publishes the probe with a release, so each call of the probe sees `ops`. */
+	member_ops = ops;
 	for_each_kernel_tracepoint(match_tracepoint, NULL);
 	if (end_of_timer_interrupt)
 		return tracepoint_probe_register(end_of_timer_interrupt, on_timer_interrupt, NULL);

@@ -24,32 +24,6 @@
 
 #include "tutti.h"
 
-void tutti_prepare_queues(struct tutti_file *file)
-{
-	unsigned int i;
-
-	BUILD_BUG_ON(TUTTI_THREADS > 64);	/* defers_to has 64 bits */
-	for (i = 0; i < TUTTI_THREADS; i++)
-		init_waitqueue_head(&file->queues[i]);
-}
-
-/* Returns the calling thread's member, which only this thread can end. */
-static struct tutti_member *own_member(struct tutti_file *file)
-{
-	struct tutti_member *m = NULL;
-	unsigned int i;
-
-	rcu_read_lock();
-	for (i = 0; i < TUTTI_THREADS; i++) {
-		m = rcu_dereference(file->members[i]);
-		if (m && m->task == current)
-			break;
-		m = NULL;
-	}
-	rcu_read_unlock();
-	return m;
-}
-
 /* The transaction for which a loser waits. Read only once, because the program may change its entry at any time. */
 struct wait_target {
 	unsigned int number, generation;
@@ -117,7 +91,7 @@ static ktime_t end_of_wait(const struct tutti_member *m, u64 max_ns)
 
 long tutti_await(struct tutti_file *file, u64 max_ns)
 {
-	struct tutti_member *m = own_member(file);
+	struct tutti_member *m = tutti_own_member(file);
 	DEFINE_WAIT(wait);
 	bool has_slept = false, timer_ended_it = false;
 	struct wait_target wait_target;
@@ -166,20 +140,11 @@ static void restore_weight(struct tutti_member *m)
 		set_user_nice(m->task, m->nice);
 }
 
-/* Returns true if the calling thread is SCHED_OTHER or SCHED_BATCH. Other threads may change its policy at any
- * moment. */
-static bool has_weight(void)
-{
-	unsigned int policy = READ_ONCE(current->policy);
-
-	return policy == SCHED_NORMAL || policy == SCHED_BATCH;
-}
-
 static bool lower_weight(struct tutti_member *m)
 {
 	if (m->defers_to)
 		return true;
-	if (!has_weight())
+	if (!tutti_has_weight())
 		return false;
 	m->nice = data_race(task_nice(current));
 	m->lowered_to = min(m->nice + TUTTI_DEFER_NICE, MAX_NICE);
@@ -215,10 +180,11 @@ static void on_weight_timeout(struct work_struct *work)
 
 long tutti_defer(struct tutti_file *file, u64 max_ns)
 {
-	struct tutti_member *m = own_member(file);
+	struct tutti_member *m = tutti_own_member(file);
 	struct wait_target wait_target;
 	long result;
 
+	BUILD_BUG_ON(TUTTI_THREADS > 64);	/* defers_to has 64 bits */
 	if (!m)
 		return -ESRCH;
 	result = read_wait_target(m, max_ns, &wait_target);
@@ -238,7 +204,7 @@ long tutti_defer(struct tutti_file *file, u64 max_ns)
 
 long tutti_resume(struct tutti_file *file)
 {
-	struct tutti_member *m = own_member(file);
+	struct tutti_member *m = tutti_own_member(file);
 
 	if (!m)
 		return -ESRCH;
@@ -259,7 +225,7 @@ static void wake_losers(struct tutti_file *file, unsigned int number)
 
 long tutti_wake_waiters(struct tutti_file *file)
 {
-	struct tutti_member *m = own_member(file);
+	struct tutti_member *m = tutti_own_member(file);
 
 	if (!m)
 		return -ESRCH;
@@ -324,38 +290,10 @@ static void on_sched_out(struct preempt_notifier *n, struct task_struct *next)
 		tutti_defer_free(&m->deferred);
 }
 
-static struct preempt_ops sched_ops = {
+struct preempt_ops tutti_member_ops = {
 	.sched_in = on_sched_in,
 	.sched_out = on_sched_out,
 };
-
-static bool wants_extension(const struct tutti_member *m)
-{
-	const struct tutti_transaction *e = m->entry;
-
-	return READ_ONCE(e->running) && ktime_get_ns() >= READ_ONCE(e->extend_from_ns);
-}
-
-struct tutti_member *tutti_extendable_member(void)
-{
-	struct preempt_notifier *n;
-	struct tutti_member *found = NULL;
-
-	if (!has_weight())
-		return NULL;
-	/* Only the thread itself changes the list, and it does so in kernel mode. */
-	hlist_for_each_entry(n, &current->preempt_notifiers, link) {
-		struct tutti_member *m = container_of(n, struct tutti_member, scheduled);
-
-		if (n->ops != &sched_ops)
-			continue;
-		if (m->extended)
-			return NULL;
-		if (wants_extension(m) && m->file->mm == current->mm && !READ_ONCE(m->file->closed))
-			found = m;
-	}
-	return found;
-}
 
 /* REQUIRES: file->lock */
 static long find_entry(struct tutti_file *file)
@@ -374,7 +312,7 @@ long tutti_tx_register(struct tutti_file *file, u32 __user *number)
 	struct tutti_member *m;
 	long index;
 
-	if (own_member(file) || tutti_notifiers(&sched_ops) >= TUTTI_DEVICES)
+	if (tutti_own_member(file) || tutti_notifiers(&tutti_member_ops) >= TUTTI_DEVICES)
 		return -EBUSY;
 	m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
 	if (!m)
@@ -396,9 +334,9 @@ long tutti_tx_register(struct tutti_file *file, u32 __user *number)
 	m->deferred.release = release;
 	INIT_DELAYED_WORK(&m->weight_timeout, on_weight_timeout);
 	tutti_prepare_extension(m);
-	preempt_notifier_init(&m->scheduled, &sched_ops);
+	preempt_notifier_init(&m->scheduled, &tutti_member_ops);
 	__module_get(THIS_MODULE);
-	kref_get(&file->ref);
+	tutti_file_get(file);
 	memset(m->entry, 0, sizeof(*m->entry));
 	preempt_disable();
 	preempt_notifier_register(&m->scheduled);
@@ -412,7 +350,7 @@ long tutti_tx_register(struct tutti_file *file, u32 __user *number)
 
 long tutti_tx_unregister(struct tutti_file *file)
 {
-	struct tutti_member *m = own_member(file);
+	struct tutti_member *m = tutti_own_member(file);
 
 	if (!m)
 		return -ESRCH;

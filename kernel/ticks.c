@@ -137,20 +137,13 @@ static void defer_tick(struct tutti_thread *t)
 	t->pause_ns = min(2 * t->pause_ns, t->how.max_pause_ns);
 }
 
-/* Checks that the thread still runs the program that opened the device: exec may change the program in the middle of a
- * turn on the processor. */
-static bool is_same_program(const struct tutti_thread *t)
-{
-	return current->mm == t->file->mm && !READ_ONCE(t->file->closed);
-}
-
 /* REQUIRES: interrupts are off, and the current task is the thread's. */
 static void on_return(struct user_return_notifier *n)
 {
 	struct tutti_thread *t = container_of(n, struct tutti_thread, returns);
 	struct pt_regs *regs = task_pt_regs(current);
 
-	if (likely(!READ_ONCE(t->entry->wanted)) || !is_same_program(t))
+	if (likely(!READ_ONCE(t->entry->wanted)) || !tutti_is_same_program(t->file))
 		return;
 	t->stack_full = false;
 	if (!may_redirect(t, regs) || !redirect(t, regs)) {
@@ -169,7 +162,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 
 	if (current != t->task)
 		return HRTIMER_NORESTART;
-	if (t->stack_full && t->how.signal && is_same_program(t))
+	if (t->stack_full && t->how.signal && tutti_is_same_program(t->file))
 		send_sig(t->how.signal, current, 0);
 	if (!t->how.period_ns)
 		return HRTIMER_NORESTART;
@@ -223,7 +216,7 @@ static void on_sched_in(struct preempt_notifier *n, int cpu)
 {
 	struct tutti_thread *t = container_of(n, struct tutti_thread, scheduled);
 
-	if (is_same_program(t))
+	if (tutti_is_same_program(t->file))
 		link_thread(t);
 }
 
@@ -242,19 +235,6 @@ static struct preempt_ops sched_ops = {
 	.sched_in = on_sched_in,
 	.sched_out = on_sched_out,
 };
-
-static struct tutti_thread *own_thread(struct tutti_file *file)
-{
-	unsigned int i;
-
-	for (i = 0; i < TUTTI_THREADS; i++) {
-		struct tutti_thread *t = rcu_dereference_protected(file->slots[i], lockdep_is_held(&file->lock));
-
-		if (t && t->task == current)
-			return t;
-	}
-	return NULL;
-}
 
 static bool is_time(u64 ns)
 {
@@ -277,7 +257,7 @@ int tutti_tick_register(struct tutti_file *file, struct tutti_tick_register *how
 
 	if (bad)
 		return bad;
-	if (own_thread(file) || tutti_notifiers(&sched_ops) >= TUTTI_DEVICES)
+	if (tutti_own_thread(file) || tutti_notifiers(&sched_ops) >= TUTTI_DEVICES)
 		return -EBUSY;
 	for (how->number = 0; how->number < TUTTI_THREADS; how->number++) {
 		if (!rcu_access_pointer(file->slots[how->number]))
@@ -305,7 +285,7 @@ int tutti_tick_register(struct tutti_file *file, struct tutti_tick_register *how
 #endif
 	preempt_notifier_init(&t->scheduled, &sched_ops);
 	__module_get(THIS_MODULE);
-	kref_get(&file->ref);
+	tutti_file_get(file);
 	memset(t->entry, 0, sizeof(*t->entry));
 	rcu_assign_pointer(file->slots[how->number], t);
 
@@ -318,7 +298,7 @@ int tutti_tick_register(struct tutti_file *file, struct tutti_tick_register *how
 
 int tutti_tick_unregister(struct tutti_file *file)
 {
-	struct tutti_thread *t = own_thread(file);
+	struct tutti_thread *t = tutti_own_thread(file);
 
 	if (!t)
 		return -ESRCH;

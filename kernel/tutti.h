@@ -11,6 +11,13 @@
  *	module	is held by open files, and by threads and members, which may outlive the files
  *
  * `slots` and `members` change under `lock`, and are read under RCU.
+ *
+ * Calls by name between the files go down only. In the middle row, only serialization.c calls a neighbour, extension.c.
+ * For a dead thread, deferred_free.c calls `release` of ticks.c or serialization.c through a pointer.
+ *
+ *	device.c
+ *	ticks.c		serialization.c	-> extension.c
+ *	file.c		deferred_free.c
  */
 #ifndef TUTTI_H
 #define TUTTI_H
@@ -22,6 +29,7 @@
 #include <linux/mutex.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/user-return-notifier.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -102,10 +110,48 @@ struct tutti_member {
 	struct rcu_head rcu;
 };
 
-void tutti_file_put(struct tutti_file *file);
+/* Returns true if the calling thread is SCHED_OTHER or SCHED_BATCH. Other threads may change its policy at any
+ * moment. */
+static inline bool tutti_has_weight(void)
+{
+	unsigned int policy = READ_ONCE(current->policy);
 
-/* extension.c. These act on the calling thread. */
-int tutti_begin_extensions(void);
+	return policy == SCHED_NORMAL || policy == SCHED_BATCH;
+}
+
+/* Checks that the calling thread still runs the program that opened the device, and that the device is open. exec may
+ * change the program in the middle of a turn on the processor. */
+static inline bool tutti_is_same_program(const struct tutti_file *file)
+{
+	return current->mm == file->mm && !READ_ONCE(file->closed);
+}
+
+/* file.c. */
+/* Returns a file with one reference, for the calling program, or an error (ERR_PTR). */
+struct tutti_file *tutti_file_create(void);
+/* Adds a reference. REQUIRES: the caller has one. */
+void tutti_file_get(struct tutti_file *file);
+void tutti_file_put(struct tutti_file *file);
+/* Returns the calling thread's registration for ticks, or NULL. REQUIRES: file->lock. */
+struct tutti_thread *tutti_own_thread(struct tutti_file *file);
+/* Returns the calling thread's member, which only this thread can end, or NULL. */
+struct tutti_member *tutti_own_member(struct tutti_file *file);
+/*
+ * Returns how many notifiers of that kind the calling thread has. The number must be limited, because each notifier
+ * costs time at each context switch, with interrupts off. Some notifiers may belong to programs that the thread ran
+ * before exec.
+ */
+unsigned int tutti_notifiers(const struct preempt_ops *ops);
+
+/* deferred_free.c. The scheduler's notifier calls this for a task that has ended. */
+void tutti_defer_free(struct tutti_deferred *deferred);
+/* Waits for the deferred releases. REQUIRES: no registered thread is left; the release for the last thread may still be
+ * running. */
+void tutti_flush_deferred(void);
+
+/* extension.c. All functions except the first two act on the calling thread's member. */
+/* Starts to extend the turns of members. The notifiers of members have these operations. */
+int tutti_begin_extensions(const struct preempt_ops *ops);
 void tutti_end_extensions(void);
 void tutti_prepare_extension(struct tutti_member *m);
 /* Makes the thread leave its processor as soon as possible, if its turn has been extended. */
@@ -118,23 +164,8 @@ int tutti_tick_register(struct tutti_file *file, struct tutti_tick_register *how
 int tutti_tick_unregister(struct tutti_file *file);
 int tutti_kick(struct tutti_file *file, unsigned long number);
 
-/* deferred_free.c. The scheduler's notifier calls this for a task that has ended. */
-void tutti_defer_free(struct tutti_deferred *deferred);
-/* Waits for the deferred releases. REQUIRES: no registered thread is left; the release for the last thread may still be
- * running. */
-void tutti_flush_deferred(void);
-/*
- * Returns how many notifiers of that kind the calling thread has. The number must be limited, because each notifier
- * costs time at each context switch, with interrupts off. Some notifiers may belong to programs that the thread ran
- * before exec.
- */
-unsigned int tutti_notifiers(const struct preempt_ops *ops);
-
-/* serialization.c. All act on the calling thread and REQUIRE that the file's lock is free. */
-/* Returns a member of the current program that is inside a transaction and wants more time. Returns NULL if there
- * is no such member, or if its turn has already been extended. To be called by an interrupt of user mode. */
-struct tutti_member *tutti_extendable_member(void);
-void tutti_prepare_queues(struct tutti_file *file);
+/* serialization.c. All functions act on the calling thread and REQUIRE that the file's lock is free. */
+extern struct preempt_ops tutti_member_ops;	/* the operations of members' notifiers */
 long tutti_tx_register(struct tutti_file *file, u32 __user *number);
 long tutti_tx_unregister(struct tutti_file *file);
 long tutti_await(struct tutti_file *file, u64 max_ns);
