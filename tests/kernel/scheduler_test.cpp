@@ -376,8 +376,8 @@ TEST(processors, loses_no_wake_up) {
     EXPECT_LE(timed_out, slept / 10 + 5);
 }
 
-/// Lets a thread leave processor 0 twenty times inside this transaction, or outside transactions for 0. Returns how often
-/// it comes back on another processor. Another thread always runs on processor 0, and processor 1 is idle.
+/// Lets a thread leave processor 0 twenty times inside this transaction, or outside transactions for 0. Returns how
+/// often it comes back on another processor. Another thread always runs on processor 0, and processor 1 is idle.
 template <class Leave>
 unsigned migrations(std::uint64_t transaction, Leave leave_processor) {
     std::atomic<bool> stop{false};

@@ -101,8 +101,8 @@ void collapse_into_huge_pages(const std::function<bool()>& is_over) {
     for (const std::uintptr_t at : dense) {
         if (is_over()) return;
         const auto began = std::chrono::steady_clock::now();
-        // A page cannot be collapsed if memory is short, or if another thread has freed it. In both cases it stays as it
-        // is.
+        // A page cannot be collapsed if memory is short, or if another thread has freed it. In both cases it stays as
+        // it is.
         static_cast<void>(::madvise(reinterpret_cast<void*>(at), huge, collapse));
         std::this_thread::sleep_for(rest * (std::chrono::steady_clock::now() - began));
     }
