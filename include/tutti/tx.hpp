@@ -66,6 +66,10 @@ public:
     virtual void run(tx& t, abort_cause cause) = 0;
 };
 
+/// Base of the data that a layer above the engine keeps for the transactions of a context. The engine only stores
+/// pointers to such data.
+struct layer_data {};
+
 enum class handler_point : std::uint8_t { before_commit, at_commit, on_commit, on_abort };
 
 template <class F>
@@ -177,7 +181,8 @@ protected:
     const detail::operations* operations_ = nullptr;
     detail::frame* frame_ = nullptr;              // innermost open block; null if no transaction runs
     detail::word own_writer_ = ~detail::word{0};  // this context's number in its own versions; set once, never 0
-    void* companion_data_ = nullptr;  // data of the data participant that the body opens without a call, or null
+    // Data of the data participant that the body opens without a call, or null.
+    detail::layer_data* companion_data_ = nullptr;
 };
 
 }  // namespace tutti

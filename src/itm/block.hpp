@@ -59,7 +59,9 @@ struct library_call {
     const void* where = nullptr;     ///< the call's return address in the program
 };
 
-struct runtime_state {
+struct runtime_state : detail::layer_data {
+    static constexpr core::layer of_layer = core::layer::language;
+
     runtime_state(descriptor& owner, block_counters* counters_or_null) noexcept
         : counters{counters_or_null}, hardware{owner} {}
 
@@ -78,8 +80,13 @@ struct runtime_state {
 };
 
 TUTTI_ALWAYS_INLINE descriptor& current() noexcept { return static_cast<descriptor&>(*detail::current_transaction); }
+/// Returns true if a block of the language has begun on d, or is beginning.
+TUTTI_ALWAYS_INLINE bool has_runtime_state(const descriptor& d) noexcept {
+    return d.has_data_of(core::layer::language);
+}
+/// REQUIRES: has_runtime_state(d).
 TUTTI_ALWAYS_INLINE runtime_state& runtime_state_of(const descriptor& d) noexcept {
-    return *static_cast<runtime_state*>(d.language);
+    return *d.data_of_layer<runtime_state>();
 }
 /// REQUIRES: the innermost frame is a block.
 TUTTI_ALWAYS_INLINE block& innermost(const descriptor& d) noexcept { return *static_cast<block*>(d.frame_); }

@@ -65,7 +65,7 @@ exception_object* find(runtime_state& s, const void* object) noexcept {
 /// Returns the transaction that runs in the calling context, or null.
 descriptor* running_transaction() noexcept {
     auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
-    return d != nullptr && d->language != nullptr && d->running() ? d : nullptr;
+    return d != nullptr && has_runtime_state(*d) && d->running() ? d : nullptr;
 }
 
 /// If a roll-back is possible, makes a roll-back free the object by calling `destroy`.

@@ -10,7 +10,7 @@ namespace {
 void check_jump(const void* target) noexcept {
     if (detail::current_transaction == nullptr) return;
     const descriptor& d = current();
-    if (d.language != nullptr && runtime_state_of(d).hardware.is_running()) hardware_context::leave();
+    if (has_runtime_state(d) && runtime_state_of(d).hardware.is_running()) hardware_context::leave();
     api::check_jump(target);
 }
 

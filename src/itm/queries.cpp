@@ -18,7 +18,7 @@ const descriptor* running() noexcept {
 
 bool runs_in_hardware() noexcept {
     const auto* const d = static_cast<const descriptor*>(tutti::detail::current_transaction);
-    return d != nullptr && d->language != nullptr && runtime_state_of(*d).hardware.is_running();
+    return d != nullptr && has_runtime_state(*d) && runtime_state_of(*d).hardware.is_running();
 }
 
 /// Removes bytes from the log, so that a roll-back does not restore them.

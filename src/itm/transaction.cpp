@@ -235,9 +235,7 @@ TUTTI_NOINLINE void commit_nested(descriptor& d, block& b) {
 
 descriptor& attach() noexcept {
     descriptor& d = api::attach_language();
-    if (d.language == nullptr) {
-        d.language = new runtime_state{d, block_counters::make(d)};
-    }
+    if (!has_runtime_state(d)) d.set_data_of_layer(new runtime_state{d, block_counters::make(d)});
     // Another thread of the process may begin blocks soon, and may call exit while this thread runs a block. Then the
     // output of a block without barriers could not be distinguished from other output. So this thread delays its next
     // try to become the biased owner.
@@ -272,7 +270,7 @@ using namespace tutti::itm;
 /// Begins quickly, without saved registers. Returns 0 if the caller has to call `tutti_itm_begin`.
 extern "C" std::uint32_t tutti_itm_begin_quickly(std::uint32_t properties, void* resume, void* stack) noexcept {
     auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
-    if (d == nullptr || d->language == nullptr || !may_run_directly(properties)) return 0;
+    if (d == nullptr || !has_runtime_state(*d) || !may_run_directly(properties)) return 0;
     runtime_state& s = runtime_state_of(*d);
     if (!s.hardware.is_usable()) return begin_fast_as_owner(*d, s, properties, resume, stack);
     return s.hardware.begin(*d, resume) ? run_uninstrumented | save_live_variables : 0;
@@ -280,7 +278,7 @@ extern "C" std::uint32_t tutti_itm_begin_quickly(std::uint32_t properties, void*
 
 extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registers* at) noexcept {
     descriptor* known = static_cast<descriptor*>(tutti::detail::current_transaction);
-    if (known == nullptr || known->language == nullptr) [[unlikely]]
+    if (known == nullptr || !has_runtime_state(*known)) [[unlikely]]
         known = &attach();
     descriptor& d = *known;
     runtime_state& s = runtime_state_of(d);

@@ -247,12 +247,6 @@ const file_overlay* find_overlay(const context_state& s, const struct stat& abou
     return nullptr;
 }
 
-/// Returns the context's state, or null if the running attempt has not used the C library.
-context_state* state_of_attempt(const descriptor& d) noexcept {
-    auto* const s = static_cast<context_state*>(d.c_library);
-    return s != nullptr && s->sequence == d.own_sequence ? s : nullptr;
-}
-
 }  // namespace
 
 void write_deferred_output(descriptor& d) noexcept {
@@ -340,8 +334,8 @@ file::file(tx& t, FILE* f) : t_{t}, f_{f} {
 }
 
 bool file::must_outlive_transaction() const noexcept {
-    const auto* const s = static_cast<const context_state*>(descriptor::of(t_).c_library);
-    return s != nullptr && s->sequence == descriptor::of(t_).own_sequence && find(*s, f_) != nullptr;
+    const context_state* const s = state_of_attempt(descriptor::of(t_));
+    return s != nullptr && find(*s, f_) != nullptr;
 }
 
 bool file::has_room(const char* bytes, std::size_t size) noexcept {
@@ -590,8 +584,7 @@ void file::before_irreversible_call(const char* why, const char* advice) {
     write_deferred_output(descriptor::of(t_));
     // FIL4: if a block of the library is inside this block, it may still be cancelled, so its records must not restore
     // anything. A block of the language that runs alone cannot be rolled back in any case.
-    for (owned_stream* at = static_cast<context_state*>(descriptor::of(t_).c_library)->newest; at != nullptr;
-         at = at->older) {
+    for (owned_stream* at = descriptor::of(t_).data_of_layer<context_state>()->newest; at != nullptr; at = at->older) {
         if (at->file == f_) at->final = true;
     }
 }

@@ -121,8 +121,8 @@ enum file_flag : int {
 /// also undoes the changes that the block makes to `f` now.
 inline bool is_latest_owned(tx& t, const FILE* f) noexcept {
     const auto& d = static_cast<const descriptor&>(t);
-    const auto* const s = static_cast<const context_state*>(d.c_library);
-    if (s == nullptr || s->sequence != d.own_sequence || s->newest == nullptr || s->newest->file != f) return false;
+    const context_state* const s = state_of_attempt(d);
+    if (s == nullptr || s->newest == nullptr || s->newest->file != f) return false;
     if (s->newest->final) return false;  // if the latest record is final, the transaction may not own the FILE
     return d.frame_->parent == nullptr || s->newest->index >= d.frame_->mark.deferred;
 }

@@ -129,7 +129,7 @@ held_guard* find(const context_state& s, const guard* g) noexcept {
 held_guard* find_held_guard(const guard* g) noexcept {
     const tx* const t = detail::current_transaction;
     if (t == nullptr) return nullptr;
-    const auto* const s = static_cast<const context_state*>(static_cast<const descriptor&>(*t).c_library);
+    const auto* const s = static_cast<const descriptor&>(*t).data_of_layer<context_state>();
     return s != nullptr ? find(*s, g) : nullptr;
 }
 

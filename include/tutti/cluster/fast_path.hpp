@@ -35,7 +35,7 @@ struct fast_path_object {
 
 /// A fast-path attempt and its entries. The attempt uses the entries in order. Not thread-safe: the attempt belongs to
 /// its context.
-class fast_path_attempt {
+class fast_path_attempt : public tutti::detail::layer_data {
 public:
     static constexpr std::size_t max_objects = 16;
 

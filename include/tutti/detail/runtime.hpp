@@ -129,7 +129,7 @@ struct access {
 
     /// Returns the data that the body can open without a call to the data participant of t, or null. Only the
     /// participant knows the type of these data.
-    TUTTI_ALWAYS_INLINE static void* companion_data(const tx& t) { return t.companion_data_; }
+    TUTTI_ALWAYS_INLINE static layer_data* companion_data(const tx& t) { return t.companion_data_; }
     /// Returns true if `innermost` is t's innermost block, and its attempt logs its reads, is not doomed, and is not
     /// irrevocable.
     TUTTI_ALWAYS_INLINE static bool may_continue_in(const tx& t, const frame* innermost) {

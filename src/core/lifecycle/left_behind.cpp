@@ -205,7 +205,7 @@ void die_of_asynchronous_cancel(const descriptor& d) noexcept {
     const detail::frame* const open = d.frame_;
     // If no block is open, d still has the site of the latest block of the library, and src/itm that of the latest
     // block of the language.
-    const bool in_language = open != nullptr ? is_of_language(*open) : d.language != nullptr;
+    const bool in_language = open != nullptr ? is_of_language(*open) : d.has_data_of(layer::language);
     const text name = name_of_block(d, open, in_language);
     std::array<char, 640> message{};
     std::snprintf(

@@ -20,6 +20,8 @@
 //   DSC7  frame_ == nullptr  =>  pending == none: a signal belongs to an attempt
 #pragma once
 
+#include <array>
+#include <concepts>
 #include <optional>
 
 #include "base/clock.hpp"
@@ -279,6 +281,10 @@ struct thrown_signal {
     exception_globals before{};  // as they were when the signal was thrown
 };
 
+/// The layers above core that keep data for each descriptor. Each layer keeps one object. The type T of this object is
+/// derived from detail::layer_data, and `T::of_layer` is the layer.
+enum class layer : std::uint8_t { language, c_library };
+
 class descriptor final : public tx, public memory::status_record {
 public:
     descriptor();
@@ -335,16 +341,16 @@ public:
     bool ownership_released = false;        // ownership has been released already
     partial_rollback_state partial_rollback;
 
+    // --- layers above core: the data of each layer, or null, at the layer's position
+    std::array<detail::layer_data*, 2> layers{};
+
     // --- language-level blocks
-    void* language = nullptr;               // data of src/itm for this descriptor; kept as long as the descriptor
     std::uintptr_t rollback_stack_end = 0;  // frame::stack of the block at which the roll-back in progress ends, or 0
     std::size_t notes_end = 0;  // one past the newest write entry that records memory written without barriers
     bool serial = false;        // serial-irrevocable: see modes/serial.hpp
     bias_state bias;
     serial_token_state serial_takes;
     serial_wait_state serial_wait;
-
-    void* c_library = nullptr;  // data of src/libc for this descriptor; kept as long as the descriptor
 
     // --- the attempt's execution
     execution run;
@@ -405,6 +411,18 @@ public:
     thrown_signal thrown;  // in the outermost descriptor; only its own thread uses it
     // Used in the outermost descriptor: a signal or an interruption has passed a noexcept function.
     bool passed_noexcept = false;
+
+    [[nodiscard]] bool has_data_of(layer l) const noexcept { return layers[static_cast<std::size_t>(l)] != nullptr; }
+    /// Returns the data of the layer `T::of_layer`, or null if the layer has not set them.
+    template <std::derived_from<detail::layer_data> T>
+    [[nodiscard]] TUTTI_ALWAYS_INLINE T* data_of_layer() const noexcept {
+        return static_cast<T*>(layers[static_cast<std::size_t>(T::of_layer)]);
+    }
+    /// Sets the data of the layer `T::of_layer`. REQUIRES: the data live as long as this descriptor.
+    template <std::derived_from<detail::layer_data> T>
+    void set_data_of_layer(T* data) noexcept {
+        layers[static_cast<std::size_t>(T::of_layer)] = data;
+    }
 
     [[nodiscard]] bool running() const noexcept { return frame_ != nullptr; }
     [[nodiscard]] bool strict() const noexcept { return slot != 0; }
