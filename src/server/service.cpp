@@ -443,17 +443,21 @@ void service::impl::start() {
     if (cluster::call_transport* const by = how.cluster == nullptr ? nullptr : how.cluster->calls(); by && how.forward)
         forwarder_.emplace(*by, procedures, *executor_, *own_calls_);
     passwords_ = std::make_unique<password_verifier>(accounts_);
-    commands_ = std::make_unique<commands>(
-        procedures, how.password, accounts_, *timeline_, clients_, replies_, slow_,
-        replication_access{
+    commands_ = std::make_unique<commands>(commands::server_parts{
+        .how = how,
+        .procedures = procedures,
+        .users = accounts_,
+        .recorder = *timeline_,
+        .clients = clients_,
+        .replies = replies_,
+        .slow = slow_,
+        .replication = {
             .log = log_.get(),
             .promote = [this] { return promote(); },
             .hand_over = [this](std::string to,
                                 std::chrono::milliseconds time_limit) { return hand_over(std::move(to), time_limit); },
-            .answer_order = [this](std::uint64_t number, bool is_void) { return answer_order(number, is_void); },
-            .password = how.replication_password,
-            .open_to_all = how.unprotected},
-        how.max_request, [this] { return to_text(statistics()); });
+            .answer_order = [this](std::uint64_t number, bool is_void) { return answer_order(number, is_void); }},
+        .info = [this] { return to_text(statistics()); }});
     shared_.reset(new io_shared_state{.how = how,
                                       .known_commands = *commands_,
                                       .runs = *executor_,

@@ -94,7 +94,14 @@ struct full_server {
     accounts users{std::vector<user>{}};
     password_verifier door{users};
     slow_log slow{std::chrono::microseconds{-1}, 0};
-    const commands known{catalogued, "", users, shown, clients, answers, slow, {}, 4096, [] { return std::string{}; }};
+    const commands known{{.how = how,
+                          .procedures = catalogued,
+                          .users = users,
+                          .recorder = shown,
+                          .clients = clients,
+                          .replies = answers,
+                          .slow = slow,
+                          .info = [] { return std::string{}; }}};
     const handle listener = listen_tcp("127.0.0.1", 0);
     io_shared_state shared{.how = how,
                            .known_commands = known,

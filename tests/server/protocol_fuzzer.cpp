@@ -93,9 +93,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static timeline shown{1};
     static reply_cache answers{{.answers = 100, .bytes = 100'000, .time = std::chrono::minutes{1}}};
     static slow_log slow{std::chrono::microseconds{0}, 10};
-    static const commands known{*procedures, "", nobody_in_particular, shown, clients(), answers, slow, {}, 4096, [] {
-                                    return std::string{"nothing"};
-                                }};
+    static const settings how{.max_request = 4096};
+    static const commands known{{.how = how,
+                                 .procedures = *procedures,
+                                 .users = nobody_in_particular,
+                                 .recorder = shown,
+                                 .clients = clients(),
+                                 .replies = answers,
+                                 .slow = slow,
+                                 .info = [] { return std::string{"nothing"}; }}};
     const std::string_view bytes{reinterpret_cast<const char*>(data) + 1, size - 1};
     const auto whole = cut(bytes, bytes.size() + 1, &known);
     const auto pieces = cut(bytes, data[0] % 32 + 1, nullptr);

@@ -152,8 +152,14 @@ private:
     accounts users_{std::vector<user>{}};
     password_verifier door_{users_};
     slow_log slow_{-1us, 0};
-    const commands known_{catalogued_, "",    users_, shown_, directory_,
-                          answers_,    slow_, {},     4096,   [] { return std::string{}; }};
+    const commands known_{{.how = how_,
+                           .procedures = catalogued_,
+                           .users = users_,
+                           .recorder = shown_,
+                           .clients = directory_,
+                           .replies = answers_,
+                           .slow = slow_,
+                           .info = [] { return std::string{}; }}};
     const std::string path_ = ::testing::TempDir() + "tutti-reading-order-" + std::to_string(::getpid());
     local_listener listener_ = listen_unix(path_);
     io_shared_state shared_{

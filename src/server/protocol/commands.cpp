@@ -78,7 +78,7 @@ const commands::command commands::list[17] = {
          else to.text(given[1]);
      }},
     {"ECHO", 2, 2, [](const commands&, session&, words given, reply& to) { to.text(given[1]); }},
-    {"INFO", 1, 16, [](const commands& self, session&, words, reply& to) { to.text(self.info_()); }},
+    {"INFO", 1, 16, [](const commands& self, session&, words, reply& to) { to.text(self.parts_.info()); }},
     {"AUTH", 2, 3, [](const commands& self, session& who, words given, reply& to) { self.auth(who, given, to); }},
     {"ACL", 2, 16,
      [](const commands&, session& who, words given, reply& to) {
@@ -94,18 +94,21 @@ const commands::command commands::list[17] = {
      }},
     {"COMMAND", 1, 1024, [](const commands&, session&, words given, reply& to) { describe(given, to); }},
     {"CLIENT", 2, 16,
-     [](const commands& self, session& who, words given, reply& to) { client_command(self.clients_, who, given, to); }},
+     [](const commands& self, session& who, words given, reply& to) {
+         client_command(self.parts_.clients, who, given, to);
+     }},
     {"TIMELINE", 2, 2,
      [](const commands& self, session&, words given, reply& to) {
-         if (equals_ignoring_case(given[1], "STOP")) return to.text(self.timeline_.stop());
+         if (equals_ignoring_case(given[1], "STOP")) return to.text(self.parts_.recorder.stop());
          if (equals_ignoring_case(given[1], "NOW"))
              return to.text(std::to_string(base::real_now().time_since_epoch().count()));
          if (!equals_ignoring_case(given[1], "START"))
              return to.error("ERR", "unknown TIMELINE subcommand; try START, NOW or STOP");
-         self.timeline_.start();
+         self.parts_.recorder.start();
          to.status("OK");
      }},
-    {"ROLE", 1, 1, [](const commands& self, session&, words, reply& to) { write_role(self.replication_, to); }},
+    {"ROLE", 1, 1,
+     [](const commands& self, session&, words, reply& to) { write_role(self.parts_.replication.log, to); }},
     // The journal answers these commands (prepare_replication_command).
     {"WAIT", 3, 3, nullptr},
     {"FOLLOW", 3, 16, nullptr},
@@ -173,9 +176,10 @@ void commands::describe(words given, reply& to) {
 
 bool commands::is_password(std::string_view given) const noexcept {
     // The loop takes a time that does not show how much of the password is right.
-    std::size_t wrong = given.size() ^ password_.size();
+    const std::string& password = parts_.how.password;
+    std::size_t wrong = given.size() ^ password.size();
     for (std::size_t i = 0; i < given.size(); ++i) {
-        const char own = password_.empty() ? '\0' : password_[i % password_.size()];
+        const char own = password.empty() ? '\0' : password[i % password.size()];
         wrong |= static_cast<unsigned char>(given[i] ^ own);
     }
     return wrong == 0;
@@ -183,9 +187,9 @@ bool commands::is_password(std::string_view given) const noexcept {
 
 /// Logs a client in if its credentials are right. For a user, the password verifier has already decided this.
 bool commands::log_in(session& who, std::string_view name, std::string_view password) const noexcept {
-    const bool right = who.checked_login != nullptr
-                           ? who.checked_login->state == login_claim::login_result::correct
-                           : users_.empty() && !password_.empty() && name == nameless && is_password(password);
+    const bool right = who.checked_login != nullptr ? who.checked_login->state == login_claim::login_result::correct
+                                                    : parts_.users.empty() && !parts_.how.password.empty() &&
+                                                          name == nameless && is_password(password);
     if (!right) {
         ++who.failed_logins;
         return false;
@@ -198,11 +202,11 @@ bool commands::log_in(session& who, std::string_view name, std::string_view pass
 /// Returns true if the password verifier has to check the request's credentials first. Then `r` contains these
 /// credentials.
 bool commands::needs_password_check(words given, request& r) const {
-    if (users_.empty() || credentials(given).empty()) return false;
+    if (parts_.users.empty() || credentials(given).empty()) return false;
     r.set_words(given);
     const words own = credentials(r.arguments);
     r.login.password = own.back();
-    r.login.who = users_.find(own.size() == 1 ? nameless : own[0]);
+    r.login.who = parts_.users.find(own.size() == 1 ? nameless : own[0]);
     return true;
 }
 
@@ -234,7 +238,7 @@ void commands::finish_login(session& who, request& r) const {
 }
 
 void commands::auth(session& who, words given, reply& to) const {
-    if (password_.empty() && users_.empty())
+    if (parts_.how.password.empty() && parts_.users.empty())
         return to.error(
             "ERR",
             "AUTH <password> called without any password configured for the default user. Are you sure your "
@@ -249,13 +253,13 @@ void commands::answer_slow_log(words given, reply& to) const {
     if (equals_ignoring_case(given[1], "GET")) {
         const std::int64_t count = given.size() == 3 ? number<std::int64_t>("SLOWLOG GET", given[2]) : usual;
         if (count < all) throw bad_argument{"SLOWLOG GET: count should be greater than or equal to -1"};
-        return slow_.write(static_cast<std::size_t>(count), to);
+        return parts_.slow.write(static_cast<std::size_t>(count), to);
     }
     if (given.size() == 2 && equals_ignoring_case(given[1], "LEN"))
-        return to.integer(static_cast<std::int64_t>(slow_.size()));
+        return to.integer(static_cast<std::int64_t>(parts_.slow.size()));
     if (given.size() != 2 || !equals_ignoring_case(given[1], "RESET"))
         return to.error("ERR", "unknown SLOWLOG subcommand; try GET [count], LEN or RESET");
-    slow_.reset();
+    parts_.slow.reset();
     to.status("OK");
 }
 
@@ -272,7 +276,7 @@ void commands::hello(session& who, words given, reply& to) const {
             if (!log_in(who, given[next + 1], given[next + 2])) return to.error("WRONGPASS", wrong_password);
             next += 3;
         } else if (equals_ignoring_case(given[next], "SETNAME") && given.size() - next > 1) {
-            if (!clients_.set_name(*who.entry, given[next + 1]))
+            if (!parts_.clients.set_name(*who.entry, given[next + 1]))
                 return to.error(
                     "ERR",
                     "Client names cannot contain spaces, newlines or special characters, nor more than 256 characters");
@@ -303,11 +307,13 @@ void commands::hello(session& who, words given, reply& to) const {
 /// Returns true for a request that would write, while leadership is handed over. The request stays unread until the
 /// handover is over, and then runs or is refused.
 bool commands::must_be_delayed(const session& who, words given) const noexcept {
-    if (replication_.log == nullptr || !replication_.log->followers().holds_calls() || !who.is_trusted) return false;
+    if (parts_.replication.log == nullptr || !parts_.replication.log->followers().holds_calls() || !who.is_trusted)
+        return false;
     if (equals_ignoring_case(given[0], "EXEC")) return who.queued.has_value();
     if (!equals_ignoring_case(given[0], "CALL") || given.size() < 2) return false;
     try {
-        return !read_call(given.subspan(1), procedures_, who.latest_procedure).entry->definition.options.read_only;
+        return !read_call(given.subspan(1), parts_.procedures, who.latest_procedure)
+                    .entry->definition.options.read_only;
     } catch (const std::exception&) {
         return false;  // the request is then refused in the usual way
     }
@@ -315,11 +321,11 @@ bool commands::must_be_delayed(const session& who, words given) const noexcept {
 
 /// Throws if this server does not lead and the procedure may write.
 void commands::require_leader(const procedure_entry& which) const {
-    if (replication_.log == nullptr || replication_.log->followers().accepts_writes() ||
+    if (parts_.replication.log == nullptr || parts_.replication.log->followers().accepts_writes() ||
         which.definition.options.read_only)
         return;
     throw command_error{"READONLY",
-                        which.definition.name + ": " + replication_.log->followers().write_refusal_reason()};
+                        which.definition.name + ": " + parts_.replication.log->followers().write_refusal_reason()};
 }
 
 bool commands::prepare_call(session& who, words given, request& r) const {
@@ -329,7 +335,7 @@ bool commands::prepare_call(session& who, words given, request& r) const {
         if (who.queued) who.queued->mark_invalid();
         return false;
     }
-    call_line line = read_call(given.subspan(1), procedures_, who.latest_procedure);
+    call_line line = read_call(given.subspan(1), parts_.procedures, who.latest_procedure);
     who.latest_procedure = line.entry;
     if (who.login != nullptr) apply_user_limits(*who.login, line);
     if (!accepts_arguments(*line.entry, line.arguments.size(), to)) {
@@ -366,7 +372,7 @@ bool commands::is_first_use(std::string_view key, request& r) const {
     // The kind of checksum must not change, because logs contain these checksums.
     const std::uint64_t key_call = journal::checksum(all, journal::checksum_kind::fnv1a);
     r.key = key;  // set before begin(), because nothing may fail after begin()
-    const reply_cache::state known = replies_.begin(key, key_call, r.answer, r.arrived);
+    const reply_cache::state known = parts_.replies.begin(key, key_call, r.answer, r.arrived);
     if (known == reply_cache::state::fresh) {
         r.logged.key = r.key;
         r.logged.key_call = key_call;
@@ -374,7 +380,7 @@ bool commands::is_first_use(std::string_view key, request& r) const {
     }
     r.key.clear();
     // WAIT needs a position. The position of the first call with this key is unknown, so the next position is used.
-    if (replication_.log != nullptr) r.logged.awaited_position = replication_.log->next_position();
+    if (parts_.replication.log != nullptr) r.logged.awaited_position = parts_.replication.log->next_position();
     if (known == reply_cache::state::answered) repeat_when_replicated(r);
     reply to{r.answer, r.what.spoken};
     if (known == reply_cache::state::in_progress)
@@ -387,9 +393,10 @@ bool commands::is_first_use(std::string_view key, request& r) const {
 /// A repeated answer must promise as much as the first answer: that the configured number of followers have the call.
 /// Followers may have lacked the call when it was first answered, or this server may have read the answer from its log.
 void commands::repeat_when_replicated(request& r) const {
-    if (replication_.log == nullptr || !replication_.log->followers().lacks_followers_for(r.logged.awaited_position))
+    if (parts_.replication.log == nullptr ||
+        !parts_.replication.log->followers().lacks_followers_for(r.logged.awaited_position))
         return;
-    const log_settings& how = replication_.log->settings();
+    const log_settings& how = parts_.replication.log->settings();
     r.deferred.what = replication_command::kind::repeat;
     r.deferred.position = r.logged.awaited_position;
     r.deferred.min_followers = how.wait_followers;
@@ -423,7 +430,7 @@ bool commands::execute(session& who, words given, request& r) const {
         to.list(0);
         return false;
     }
-    prepare(all.as_one_call(*procedures_.exec_entry(), who.spoken), all.arguments(), r);
+    prepare(all.as_one_call(*parts_.procedures.exec_entry(), who.spoken), all.arguments(), r);
     return !has_id || is_first_use(given[2], r);
 }
 
@@ -431,9 +438,9 @@ bool commands::execute(session& who, words given, request& r) const {
 bool commands::answer_multi(session& who, words given, reply& to) const {
     if (equals_ignoring_case(given[0], "MULTI")) {
         if (who.queued) to.error("ERR", "MULTI calls can not be nested");
-        else if (procedures_.exec_entry() == nullptr) to.error("ERR", "MULTI is not available on this server");
+        else if (parts_.procedures.exec_entry() == nullptr) to.error("ERR", "MULTI is not available on this server");
         else to.status("OK");
-        if (!who.queued && procedures_.exec_entry() != nullptr) who.queued.emplace(max_queued_bytes_);
+        if (!who.queued && parts_.procedures.exec_entry() != nullptr) who.queued.emplace(parts_.how.max_request);
         return true;
     }
     if (equals_ignoring_case(given[0], "DISCARD")) {
@@ -462,9 +469,8 @@ commands::command_result commands::process(session& who, words given, request& r
 
 /// The commands of followers need a credential of their own: see machine_secret.hpp.
 bool commands::may_follow(const session& who, words given, reply& to) const {
-    if (!equals_ignoring_case(given[0], "FOLLOW") || replication_.open_to_all || who.has_follower_credential)
-        return true;
-    if (replication_.log == nullptr) return true;  // the command is refused later, because there is no log
+    if (!equals_ignoring_case(given[0], "FOLLOW") || parts_.how.unprotected || who.has_follower_credential) return true;
+    if (parts_.replication.log == nullptr) return true;  // the command is refused later, because there is no log
     if (who.login != nullptr && who.login->configured.replicates) return true;
     to.error("NOPERM",
              "FOLLOW needs the credential of followers: give this server and those that follow it the same "
@@ -509,13 +515,13 @@ commands::command_result commands::answer_or_prepare(session& who, words given, 
             if (equals_ignoring_case(given[0], "EXEC")) return of_call(execute(who, given, r));
             if (answer_multi(who, given, to)) return command_result::answer;
             if (is_login_of_follower(given)) {
-                who.has_follower_credential = admit_follower(replication_, given, to);
+                who.has_follower_credential = admit_follower(parts_.how, given, to);
                 if (!who.has_follower_credential) ++who.failed_logins;
                 return command_result::answer;
             }
             if (is_replication_command(given)) {
                 const bool is_deferred = check_rights(who, given, to) && may_follow(who, given, to) &&
-                                         prepare_replication_command(replication_, who, given, r, to);
+                                         prepare_replication_command(parts_.replication, who, given, r, to);
                 return is_deferred ? command_result::defer : command_result::answer;
             }
         }

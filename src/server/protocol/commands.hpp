@@ -7,33 +7,35 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "server/calls/catalog.hpp"
 #include "server/calls/timeline.hpp"
 #include "server/protocol/accounts.hpp"
 #include "server/protocol/reply_cache.hpp"
 #include "server/protocol/request.hpp"
 #include "server/protocol/session.hpp"
 #include "server/protocol/slow_log.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 
 class commands {
 public:
-    /// `info` makes the text of INFO. `max_queued_bytes` is the maximum number of bytes that a client may queue between
-    /// MULTI and EXEC.
-    commands(const catalog& procedures, std::string password, accounts& users, timeline& recorder,
-             client_directory& clients, reply_cache& replies, slow_log& slow, replication_access replication,
-             std::size_t max_queued_bytes, std::function<std::string()> info)
-        : procedures_{procedures},
-          password_{std::move(password)},
-          users_{users},
-          timeline_{recorder},
-          clients_{clients},
-          replies_{replies},
-          slow_{slow},
-          replication_{std::move(replication)},
-          max_queued_bytes_{max_queued_bytes},
-          info_{std::move(info)} {}
+    /// The parts of the server that commands use. All references must outlive the object of type `commands`.
+    struct server_parts {
+        const settings& how;
+        const catalog& procedures;
+        accounts& users;
+        timeline& recorder;
+        client_directory& clients;
+        reply_cache& replies;
+        slow_log& slow;
+        replication_access replication{};
+        std::function<std::string()> info;  ///< returns the text of INFO
+    };
+
+    explicit commands(server_parts given) : parts_{std::move(given)} {}
 
     /// The next step for a processed request.
     enum class command_result : std::uint8_t { answer, submit, check_password, defer };
@@ -48,7 +50,7 @@ public:
     /// Returns true if a login shows whether a client has the rights of an admin. That is the case if some users have
     /// these rights, or if there are no users and each client with the password has them.
     [[nodiscard]] bool identifies_operators_by_login() const noexcept {
-        return users_.has_operators() || (users_.empty() && !password_.empty());
+        return parts_.users.has_operators() || (parts_.users.empty() && !parts_.how.password.empty());
     }
     /// Returns true if the caller must call `process` later, with the same words.
     [[nodiscard]] bool must_be_delayed(const session& who, std::span<const std::string_view> words) const noexcept;
@@ -80,16 +82,7 @@ private:
     static void describe(words given, reply& to);
     [[nodiscard]] bool is_password(std::string_view given) const noexcept;
 
-    const catalog& procedures_;
-    const std::string password_;
-    accounts& users_;
-    timeline& timeline_;
-    client_directory& clients_;
-    reply_cache& replies_;
-    slow_log& slow_;
-    const replication_access replication_;
-    const std::size_t max_queued_bytes_;  // bytes, between MULTI and EXEC
-    const std::function<std::string()> info_;
+    const server_parts parts_;
 };
 
 }  // namespace tutti::server

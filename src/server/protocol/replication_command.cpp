@@ -187,11 +187,12 @@ bool is_login_of_follower(words given) noexcept {
     return given.size() == 3 && equals_ignoring_case(given[0], "FOLLOW") && equals_ignoring_case(given[1], "AUTH");
 }
 
-bool admit_follower(const replication_access& of, words given, reply& to) {
+bool admit_follower(const settings& how, words given, reply& to) {
     bool right = false;
     try {
-        right = of.open_to_all ||
-                journal::is_same_secret(given[2], of.password.empty() ? journal::machine_secret() : of.password);
+        const std::string& password = how.replication_password;
+        right = how.unprotected ||
+                journal::is_same_secret(given[2], password.empty() ? journal::machine_secret() : password);
     } catch (const std::runtime_error& e) {
         to.error("ERR", e.what());
         return false;
@@ -252,15 +253,15 @@ bool prepare_replication_command(const replication_access& of, const session& wh
     return is_deferred;
 }
 
-void write_role(const replication_access& of, reply& to) {
-    if (of.log == nullptr) {
+void write_role(journal::journal* log, reply& to) {
+    if (log == nullptr) {
         to.list(3);
         to.text("master");
         to.integer(0);
         to.list(0);
         return;
     }
-    const journal::replication_statistics f = of.log->followers().statistics();
+    const journal::replication_statistics f = log->followers().statistics();
     const auto split = [](const std::string& address) {
         return parse_endpoint(address).value_or(endpoint{.host = address, .port = 0});
     };

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "server/journal/replication.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 
@@ -47,20 +48,18 @@ struct replication_access {
     /// Returns the outcome of an order to lead. If the argument is true, this server will never follow the order from
     /// now on.
     std::function<std::string(std::uint64_t, bool)> answer_order{};
-    /// password of followers; empty: the machine's secret (machine_secret.hpp)
-    std::string password{};
-    bool open_to_all = false;  ///< followers need no credential
 };
 
 /// Returns true for the command `FOLLOW AUTH`, by which a connection presents the credential of followers.
 [[nodiscard]] bool is_login_of_follower(std::span<const std::string_view> given) noexcept;
-/// Checks the credential of followers. Writes the answer, and returns true if the credential is right.
-[[nodiscard]] bool admit_follower(const replication_access& of, std::span<const std::string_view> given, reply& to);
+/// Checks the credential of followers. Writes the answer, and returns true if the credential is right. Without a
+/// configured password, the credential is the machine's secret (machine_secret.hpp).
+[[nodiscard]] bool admit_follower(const settings& how, std::span<const std::string_view> given, reply& to);
 [[nodiscard]] bool is_replication_command(std::span<const std::string_view> given) noexcept;
 /// Prepares `r.deferred` for submission. Returns false if `r` is already answered. @throws bad_argument
 [[nodiscard]] bool prepare_replication_command(const replication_access& of, const session& who,
                                                std::span<const std::string_view> given, request& r, reply& to);
-/// Answers ROLE, in Redis's format.
-void write_role(const replication_access& of, reply& to);
+/// Answers ROLE, in Redis's format. `log`: null if there is no log.
+void write_role(journal::journal* log, reply& to);
 
 }  // namespace tutti::server
