@@ -40,7 +40,7 @@
 #include "tutti/server/endpoint.hpp"
 
 namespace tutti::server {
-class service::impl {
+class service::impl final : public service_control {
 public:
     explicit impl(settings given) : how{checked(std::move(given))} { procedures.set_cluster(how.cluster); }
 
@@ -49,12 +49,11 @@ public:
     void drain();
     [[nodiscard]] bool responds() noexcept;
     [[nodiscard]] drain_obstacles awaited_by_drain();
-    /// Promotes this server. `order`: the number of the order of a leader that hands over leadership; 0: an operator's
-    /// order. On failure, returns the reason.
-    [[nodiscard]] std::string promote(std::uint64_t order = 0);
-    /// Begins to hand over leadership. @throws std::runtime_error  if it cannot begin
-    [[nodiscard]] std::shared_ptr<const journal::handover_result> hand_over(std::string to,
-                                                                            std::chrono::milliseconds time_limit);
+    [[nodiscard]] std::string promote() override { return promote(operators_order); }
+    [[nodiscard]] std::shared_ptr<const journal::handover_result> hand_over(
+        std::string to, std::chrono::milliseconds time_limit) override;
+    [[nodiscard]] std::string answer_order(std::uint64_t number, bool is_void) override;
+    [[nodiscard]] std::string info() const override { return to_text(statistics()); }
     [[nodiscard]] bool renew_certificates();
     /// Returns the address of this server, for users.
     [[nodiscard]] std::string address() const {
@@ -70,6 +69,8 @@ public:
     std::atomic<std::uint16_t> metrics_port{0};  // kept after the listener is closed, because any thread may read it
 
 private:
+    static constexpr std::uint64_t operators_order = 0;
+
     void listen();
     void add_listening_socket(const handle& listener);
     void recover_from_log();
@@ -78,7 +79,9 @@ private:
     [[nodiscard]] std::optional<leader_settings> leader_at_start();
     void make_follower(const leader_settings& of);
     void handle_order(std::uint64_t number);
-    [[nodiscard]] std::string answer_order(std::uint64_t number, bool is_void);
+    /// Promotes this server. `order`: the number of the order of a leader that hands over leadership, or
+    /// `operators_order`. On failure, returns the reason.
+    [[nodiscard]] std::string promote(std::uint64_t order);
     void step_down(const leader_settings& to);
     [[nodiscard]] std::string lead_in_doubt();
     [[nodiscard]] std::string decide();
@@ -390,9 +393,9 @@ std::string service::impl::decide() {
 }
 
 std::string service::impl::promote(std::uint64_t order) {
-    if (const std::scoped_lock lock{handing_over_}; order == 0 && handover_ && handover_->is_in_doubt())
+    if (const std::scoped_lock lock{handing_over_}; order == operators_order && handover_ && handover_->is_in_doubt())
         return lead_in_doubt();
-    if (order == 0 && log_ && log_->followers().is_undecided()) return decide();
+    if (order == operators_order && log_ && log_->followers().is_undecided()) return decide();
     const std::scoped_lock lock{promotion_};
     if (!serves_ || drained_) return "the server is not running";
     if (cancelled_orders_.contains(order)) return "the leader has withdrawn this order";
@@ -407,7 +410,7 @@ std::string service::impl::promote(std::uint64_t order) {
         add_former_leader(former);
         // The handover is written together with the leader epoch, so that a start finds both or neither.
         std::optional<journal::handed_over> latest;
-        if (order != 0) latest = {.leads = true, .host = former.host, .port = former.port};
+        if (order != operators_order) latest = {.leads = true, .host = former.host, .port = former.port};
         log_->begin(latest);
         start_snapshotter();
         how.log_callback(severity::info,
@@ -443,21 +446,15 @@ void service::impl::start() {
     if (cluster::call_transport* const by = how.cluster == nullptr ? nullptr : how.cluster->calls(); by && how.forward)
         forwarder_.emplace(*by, procedures, *executor_, *own_calls_);
     passwords_ = std::make_unique<password_verifier>(accounts_);
-    commands_ = std::make_unique<commands>(commands::server_parts{
-        .how = how,
-        .procedures = procedures,
-        .users = accounts_,
-        .recorder = *timeline_,
-        .clients = clients_,
-        .replies = replies_,
-        .slow = slow_,
-        .replication = {
-            .log = log_.get(),
-            .promote = [this] { return promote(); },
-            .hand_over = [this](std::string to,
-                                std::chrono::milliseconds time_limit) { return hand_over(std::move(to), time_limit); },
-            .answer_order = [this](std::uint64_t number, bool is_void) { return answer_order(number, is_void); }},
-        .info = [this] { return to_text(statistics()); }});
+    commands_ = std::make_unique<commands>(commands::server_parts{.how = how,
+                                                                  .procedures = procedures,
+                                                                  .users = accounts_,
+                                                                  .recorder = *timeline_,
+                                                                  .clients = clients_,
+                                                                  .replies = replies_,
+                                                                  .slow = slow_,
+                                                                  .control = *this,
+                                                                  .log = log_.get()});
     shared_.reset(new io_shared_state{.how = how,
                                       .known_commands = *commands_,
                                       .runs = *executor_,
@@ -794,7 +791,7 @@ void service::start() { impl_->start(); }
 void service::drain() { impl_->drain(); }
 std::uint16_t service::port() const noexcept { return impl_->port; }
 std::uint16_t service::metrics_port() const noexcept { return impl_->metrics_port; }
-std::string service::info() const { return to_text(impl_->statistics()); }
+std::string service::info() const { return impl_->info(); }
 void service::call_raw(std::string_view name, std::vector<std::string> arguments, const call_options& how,
                        std::function<void(std::string_view)> then) {
     impl_->call(name, std::move(arguments), how, std::move(then));

@@ -11,6 +11,7 @@
 #include "server/idle_executor.hpp"
 #include "server/net/io_thread.hpp"
 #include "server/program_calls.hpp"
+#include "server/unused_service_control.hpp"
 #include "support/heap.hpp"
 
 namespace tutti::server {
@@ -94,6 +95,7 @@ struct full_server {
     accounts users{std::vector<user>{}};
     password_verifier door{users};
     slow_log slow{std::chrono::microseconds{-1}, 0};
+    unused_service_control control;
     const commands known{{.how = how,
                           .procedures = catalogued,
                           .users = users,
@@ -101,7 +103,7 @@ struct full_server {
                           .clients = clients,
                           .replies = answers,
                           .slow = slow,
-                          .info = [] { return std::string{}; }}};
+                          .control = control}};
     const handle listener = listen_tcp("127.0.0.1", 0);
     io_shared_state shared{.how = how,
                            .known_commands = known,

@@ -8,6 +8,7 @@
 
 #include "server/protocol/commands.hpp"
 #include "server/protocol/request_parser.hpp"
+#include "server/unused_service_control.hpp"
 
 namespace tutti::server {
 namespace {
@@ -94,6 +95,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static reply_cache answers{{.answers = 100, .bytes = 100'000, .time = std::chrono::minutes{1}}};
     static slow_log slow{std::chrono::microseconds{0}, 10};
     static const settings how{.max_request = 4096};
+    static unused_service_control control;
     static const commands known{{.how = how,
                                  .procedures = *procedures,
                                  .users = nobody_in_particular,
@@ -101,7 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                  .clients = clients(),
                                  .replies = answers,
                                  .slow = slow,
-                                 .info = [] { return std::string{"nothing"}; }}};
+                                 .control = control}};
     const std::string_view bytes{reinterpret_cast<const char*>(data) + 1, size - 1};
     const auto whole = cut(bytes, bytes.size() + 1, &known);
     const auto pieces = cut(bytes, data[0] % 32 + 1, nullptr);

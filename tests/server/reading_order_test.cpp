@@ -11,6 +11,7 @@
 #include "server/client.hpp"
 #include "server/idle_executor.hpp"
 #include "server/net/io_thread.hpp"
+#include "server/unused_service_control.hpp"
 
 namespace tutti::server {
 namespace {
@@ -152,6 +153,7 @@ private:
     accounts users_{std::vector<user>{}};
     password_verifier door_{users_};
     slow_log slow_{-1us, 0};
+    unused_service_control control_;
     const commands known_{{.how = how_,
                            .procedures = catalogued_,
                            .users = users_,
@@ -159,7 +161,7 @@ private:
                            .clients = directory_,
                            .replies = answers_,
                            .slow = slow_,
-                           .info = [] { return std::string{}; }}};
+                           .control = control_}};
     const std::string path_ = ::testing::TempDir() + "tutti-reading-order-" + std::to_string(::getpid());
     local_listener listener_ = listen_unix(path_);
     io_shared_state shared_{

@@ -26,6 +26,7 @@
 #include "server/checked_settings.hpp"
 #include "server/client.hpp"
 #include "server/net/io_thread.hpp"
+#include "server/unused_service_control.hpp"
 #include "support/realtime_threads.hpp"
 #include "tutti/server/endpoint.hpp"
 #include "tutti/server/service.hpp"
@@ -211,6 +212,7 @@ TEST(io_thread, survives_a_client_without_memory) {
     accounts users{std::vector<user>{}};
     password_verifier door{users};
     slow_log slow{std::chrono::microseconds{-1}, 0};
+    unused_service_control control;
     const commands known{{.how = how,
                           .procedures = none,
                           .users = users,
@@ -218,7 +220,7 @@ TEST(io_thread, survives_a_client_without_memory) {
                           .clients = clients,
                           .replies = answers,
                           .slow = slow,
-                          .info = [] { return std::string{}; }}};
+                          .control = control}};
     const handle listener = listen_tcp("127.0.0.1", 0);
     io_shared_state shared{.how = how,
                            .known_commands = known,

@@ -78,7 +78,7 @@ const commands::command commands::list[17] = {
          else to.text(given[1]);
      }},
     {"ECHO", 2, 2, [](const commands&, session&, words given, reply& to) { to.text(given[1]); }},
-    {"INFO", 1, 16, [](const commands& self, session&, words, reply& to) { to.text(self.parts_.info()); }},
+    {"INFO", 1, 16, [](const commands& self, session&, words, reply& to) { to.text(self.parts_.control.info()); }},
     {"AUTH", 2, 3, [](const commands& self, session& who, words given, reply& to) { self.auth(who, given, to); }},
     {"ACL", 2, 16,
      [](const commands&, session& who, words given, reply& to) {
@@ -108,7 +108,7 @@ const commands::command commands::list[17] = {
          to.status("OK");
      }},
     {"ROLE", 1, 1,
-     [](const commands& self, session&, words, reply& to) { write_role(self.parts_.replication.log, to); }},
+     [](const commands& self, session&, words, reply& to) { write_role(self.parts_.log, to); }},
     // The journal answers these commands (prepare_replication_command).
     {"WAIT", 3, 3, nullptr},
     {"FOLLOW", 3, 16, nullptr},
@@ -307,8 +307,7 @@ void commands::hello(session& who, words given, reply& to) const {
 /// Returns true for a request that would write, while leadership is handed over. The request stays unread until the
 /// handover is over, and then runs or is refused.
 bool commands::must_be_delayed(const session& who, words given) const noexcept {
-    if (parts_.replication.log == nullptr || !parts_.replication.log->followers().holds_calls() || !who.is_trusted)
-        return false;
+    if (parts_.log == nullptr || !parts_.log->followers().holds_calls() || !who.is_trusted) return false;
     if (equals_ignoring_case(given[0], "EXEC")) return who.queued.has_value();
     if (!equals_ignoring_case(given[0], "CALL") || given.size() < 2) return false;
     try {
@@ -321,11 +320,8 @@ bool commands::must_be_delayed(const session& who, words given) const noexcept {
 
 /// Throws if this server does not lead and the procedure may write.
 void commands::require_leader(const procedure_entry& which) const {
-    if (parts_.replication.log == nullptr || parts_.replication.log->followers().accepts_writes() ||
-        which.definition.options.read_only)
-        return;
-    throw command_error{"READONLY",
-                        which.definition.name + ": " + parts_.replication.log->followers().write_refusal_reason()};
+    if (parts_.log == nullptr || parts_.log->followers().accepts_writes() || which.definition.options.read_only) return;
+    throw command_error{"READONLY", which.definition.name + ": " + parts_.log->followers().write_refusal_reason()};
 }
 
 bool commands::prepare_call(session& who, words given, request& r) const {
@@ -380,7 +376,7 @@ bool commands::is_first_use(std::string_view key, request& r) const {
     }
     r.key.clear();
     // WAIT needs a position. The position of the first call with this key is unknown, so the next position is used.
-    if (parts_.replication.log != nullptr) r.logged.awaited_position = parts_.replication.log->next_position();
+    if (parts_.log != nullptr) r.logged.awaited_position = parts_.log->next_position();
     if (known == reply_cache::state::answered) repeat_when_replicated(r);
     reply to{r.answer, r.what.spoken};
     if (known == reply_cache::state::in_progress)
@@ -393,10 +389,8 @@ bool commands::is_first_use(std::string_view key, request& r) const {
 /// A repeated answer must promise as much as the first answer: that the configured number of followers have the call.
 /// Followers may have lacked the call when it was first answered, or this server may have read the answer from its log.
 void commands::repeat_when_replicated(request& r) const {
-    if (parts_.replication.log == nullptr ||
-        !parts_.replication.log->followers().lacks_followers_for(r.logged.awaited_position))
-        return;
-    const log_settings& how = parts_.replication.log->settings();
+    if (parts_.log == nullptr || !parts_.log->followers().lacks_followers_for(r.logged.awaited_position)) return;
+    const log_settings& how = parts_.log->settings();
     r.deferred.what = replication_command::kind::repeat;
     r.deferred.position = r.logged.awaited_position;
     r.deferred.min_followers = how.wait_followers;
@@ -470,7 +464,7 @@ commands::command_result commands::process(session& who, words given, request& r
 /// The commands of followers need a credential of their own: see machine_secret.hpp.
 bool commands::may_follow(const session& who, words given, reply& to) const {
     if (!equals_ignoring_case(given[0], "FOLLOW") || parts_.how.unprotected || who.has_follower_credential) return true;
-    if (parts_.replication.log == nullptr) return true;  // the command is refused later, because there is no log
+    if (parts_.log == nullptr) return true;  // the command is refused later, because there is no log
     if (who.login != nullptr && who.login->configured.replicates) return true;
     to.error("NOPERM",
              "FOLLOW needs the credential of followers: give this server and those that follow it the same "
@@ -520,8 +514,9 @@ commands::command_result commands::answer_or_prepare(session& who, words given, 
                 return command_result::answer;
             }
             if (is_replication_command(given)) {
-                const bool is_deferred = check_rights(who, given, to) && may_follow(who, given, to) &&
-                                         prepare_replication_command(parts_.replication, who, given, r, to);
+                const bool is_deferred =
+                    check_rights(who, given, to) && may_follow(who, given, to) &&
+                    prepare_replication_command({.log = parts_.log, .control = parts_.control}, who, given, r, to);
                 return is_deferred ? command_result::defer : command_result::answer;
             }
         }

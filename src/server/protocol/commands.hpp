@@ -3,17 +3,16 @@
 // Thread safety: any thread may call const members.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "server/calls/catalog.hpp"
 #include "server/calls/timeline.hpp"
 #include "server/protocol/accounts.hpp"
 #include "server/protocol/reply_cache.hpp"
 #include "server/protocol/request.hpp"
+#include "server/protocol/service_control.hpp"
 #include "server/protocol/session.hpp"
 #include "server/protocol/slow_log.hpp"
 #include "tutti/server/settings.hpp"
@@ -31,11 +30,11 @@ public:
         client_directory& clients;
         reply_cache& replies;
         slow_log& slow;
-        replication_access replication{};
-        std::function<std::string()> info;  ///< returns the text of INFO
+        service_control& control;
+        journal::journal* log = nullptr;  ///< null: calls are not logged
     };
 
-    explicit commands(server_parts given) : parts_{std::move(given)} {}
+    explicit commands(const server_parts& given) : parts_{given} {}
 
     /// The next step for a processed request.
     enum class command_result : std::uint8_t { answer, submit, check_password, defer };

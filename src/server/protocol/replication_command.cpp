@@ -8,6 +8,7 @@
 #include "server/journal/stream.hpp"
 #include "server/protocol/numbers.hpp"
 #include "server/protocol/request.hpp"
+#include "server/protocol/service_control.hpp"
 #include "server/protocol/session.hpp"
 #include "tutti/server/endpoint.hpp"
 
@@ -117,8 +118,8 @@ bool prepare_follow(const replication_access& of, const session& who, words give
         const bool is_void = equals_ignoring_case(given[4], "VOID");
         if (!is_void && !equals_ignoring_case(given[4], "KEEP"))
             throw bad_argument{"syntax error: FOLLOW ORDER ends with KEEP or VOID"};
-        q.task = [answer_order = of.answer_order, number = count("order", given[3]), is_void](std::string& answer) {
-            reply{answer}.status(answer_order(number, is_void));
+        q.task = [&control = of.control, number = count("order", given[3]), is_void](std::string& answer) {
+            reply{answer}.status(control.answer_order(number, is_void));
         };
     } else {
         to.error("ERR", "unknown FOLLOW subcommand; followers send PULL, COPY, PART, TERM, HAS or ORDER");
@@ -149,7 +150,7 @@ bool prepare_failover(const replication_access& of, words given, replication_com
         }
     }
     try {
-        const auto outcome = of.hand_over(std::move(whom), time_limit);
+        const auto outcome = of.control.hand_over(std::move(whom), time_limit);
         q.what = journal::deferred_request::kind::event;
         q.has_happened = [outcome] { return outcome->is_over.load(); };
         q.task = [outcome](std::string& answer) {
@@ -242,8 +243,8 @@ bool prepare_replication_command(const replication_access& of, const session& wh
         to.error("ERR", "REPLICAOF supports only NO ONE; to follow another server, restart with --follow");
     } else {
         q.what = replication_command::kind::task;
-        q.task = [promote = of.promote](std::string& answer) {
-            const std::string why_not = promote();
+        q.task = [&control = of.control](std::string& answer) {
+            const std::string why_not = control.promote();
             if (why_not.empty()) reply{answer}.status("OK");
             else reply{answer}.error("ERR", why_not);
         };

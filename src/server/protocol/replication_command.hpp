@@ -2,9 +2,6 @@
 // commands of servers that follow or lead (FOLLOW).
 #pragma once
 
-#include <chrono>
-#include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +12,7 @@
 namespace tutti::server {
 
 class request;
+class service_control;
 struct session;
 
 class replication_command final : public journal::deferred_request {
@@ -40,14 +38,8 @@ private:
 
 /// The objects that the commands about followers need.
 struct replication_access {
-    journal::journal* log = nullptr;         ///< null: there is no log, and so there are no followers
-    std::function<std::string()> promote{};  ///< returns the reason if it fails; may take a while
-    /// Begins to hand over leadership to the named follower, or to the follower that has the most calls, within a time.
-    /// @throws std::runtime_error  if it cannot begin
-    std::function<std::shared_ptr<const journal::handover_result>(std::string, std::chrono::milliseconds)> hand_over{};
-    /// Returns the outcome of an order to lead. If the argument is true, this server will never follow the order from
-    /// now on.
-    std::function<std::string(std::uint64_t, bool)> answer_order{};
+    journal::journal* log;  ///< null: there is no log, and so there are no followers
+    service_control& control;
 };
 
 /// Returns true for the command `FOLLOW AUTH`, by which a connection presents the credential of followers.

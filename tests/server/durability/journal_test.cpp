@@ -22,6 +22,7 @@
 #include "server/journal/stream.hpp"
 #include "server/protocol/request.hpp"
 #include "server/protocol/session.hpp"
+#include "server/unused_service_control.hpp"
 #include "support/effort.hpp"
 
 namespace tutti::server {
@@ -523,6 +524,7 @@ TEST_F(journal_test, requests_for_snapshot_parts_protect_the_snapshot) {
         byte_budget& budget() noexcept override { return all; }
         byte_budget all{1000};
     } nobody;
+    unused_service_control control;
     const std::string version = std::to_string(journal::stream_version);
     for (const std::vector<std::string_view>& asked :
          {std::vector<std::string_view>{"FOLLOW", "COPY", version}, {"FOLLOW", "PART", version, "9", "1"}}) {
@@ -531,7 +533,7 @@ TEST_F(journal_test, requests_for_snapshot_parts_protect_the_snapshot) {
         EXPECT_FALSE(log.is_being_copied());
         request r{nobody};
         reply to{r.answer};
-        ASSERT_TRUE(prepare_replication_command({&log}, session{}, asked, r, to));
+        ASSERT_TRUE(prepare_replication_command({.log = &log, .control = control}, session{}, asked, r, to));
         EXPECT_FALSE(log.is_being_copied());
         r.deferred.task(r.answer);
         EXPECT_TRUE(log.is_being_copied()) << asked[1];
