@@ -66,7 +66,7 @@ inline void print_final_message(std::string_view text) noexcept {
 template <class Parse, class Run>
 int run_program(std::string_view name, std::string_view spare, Parse&& parse, Run&& run) {
     const auto end = [name](exit_status status, std::string_view why) {
-        // Messages of a library with the program's name already begin with that name.
+        // If a library has the same name as the program, the library's messages already begin with that name.
         if (why.starts_with(name) && why.substr(name.size()).starts_with(": ")) why.remove_prefix(name.size() + 2);
         print_final_message(fmt::format("{}: {}\n", name, why));
         return static_cast<int>(status);

@@ -29,7 +29,8 @@ template <class R>
 using attempted =
     std::conditional_t<std::is_void_v<R>, bool, std::optional<std::conditional_t<std::is_void_v<R>, bool, R>>>;
 
-/// Converts a block's outcome to the caller's result. If Lenient, a cancel is a result; otherwise it throws.
+/// Converts a block's outcome to the caller's result. If Lenient, a cancelled block gives an empty result; otherwise a
+/// cancelled block throws `cancelled`.
 template <class R, bool Lenient>
 struct block_result {
     using type = R;

@@ -155,7 +155,7 @@ void destroy(tx& t, T* object) {
 /// before a check for leaks. Objects that these destructors retire may wait for a further call. A destructor must not
 /// wait for another thread's call of this function, because that call waits for the destructor. O(threads + objects).
 /// @throws usage_error     inside a transaction, a handler of one, or a destructor of a retired object
-/// @throws std::bad_alloc  if memory runs out; some objects may then still wait
+/// @throws std::bad_alloc  if memory runs out; some objects may not be destroyed yet in this case
 TUTTI_EXPORT void destroy_retired();
 
 }  // namespace tutti

@@ -37,8 +37,8 @@ enum class vote : std::uint8_t {
 ///   snapshot.
 /// - `on_retry` runs when the body calls `retry`. A participant that provides its own data to the body must ensure
 ///   that a change of these data changes a variable. The participant reads this variable here. If the participant
-///   cannot ensure this, `on_retry` returns false, and `retry` is an error of use. A `retry` that leads to the next
-///   alternative of `or_else` calls `on_retry` only for participants that joined in the alternative that it leaves.
+///   cannot ensure this, `on_retry` returns false, and `retry` is an error of use. If a `retry` leads to the next
+///   alternative of `or_else`, the engine calls `on_retry` only for participants that joined in the alternative left.
 /// - `on_rollback` runs when the block in which the participant joined is rolled back, in its turn among the on_abort
 ///   handlers (newest first). `on_rollback` must not fail.
 ///
@@ -124,9 +124,9 @@ public:
     void at_commit(F f) {
         add(detail::handler_point::at_commit, std::make_unique<detail::handler_of<F>>(std::move(f)));
     }
-    /// Runs `f()` after the commit, when the transaction holds nothing any more. The handler may do anything except
-    /// touch this transaction; it may run another transaction. An exception does not keep the other handlers from
-    /// running. Then the first exception leaves `atomically`, but the transaction stays committed.
+    /// Runs `f()` after the commit, when the transaction has released everything that it owned. The handler may do
+    /// anything except touch this transaction; it may run another transaction. An exception does not keep the other
+    /// handlers from running. Then the first exception leaves `atomically`, but the transaction stays committed.
     template <class F>
     void on_commit(F f) {
         add(detail::handler_point::on_commit, std::make_unique<detail::handler_of<F>>(std::move(f)));
@@ -146,15 +146,15 @@ public:
     /// undone. May restart the block first. One transaction at a time is irrevocable; a second request waits.
     /// Idempotent. Afterwards `retry`, `restart` and `become_visible` are errors of use, but `cancel` and exceptions
     /// still roll back memory.
-    /// @param reason  recorded at the site; must be a string that lives on (a literal)
+    /// @param reason  recorded at the site; a string that lives as long as the program, such as a literal
     void become_irrevocable(const char* reason = "requested");
     /// From here on, this transaction's reads are visible. May restart the block first. Idempotent.
     void become_visible();
 
-    /// Returns true if only the block itself can abort the transaction. This is so after the block has called
+    /// Returns true if only the block itself can abort the transaction. The result is true after the block has called
     /// become_irrevocable, and inside a block of the language that runs without barriers. Returns false if the runtime
     /// itself made the transaction irrevocable, for a deadline or after too many restarts, because the body must not
-    /// rely on that. Costs two loads.
+    /// rely on irrevocability that it did not request. Costs two loads.
     [[nodiscard]] bool irrevocable() const noexcept;
     /// Returns the number of the outermost block's attempt: 1 for the first attempt, and one more after each restart.
     [[nodiscard]] unsigned attempt() const noexcept;

@@ -5,8 +5,8 @@
 //   global-lock  a lock
 //
 // Writes go to memory under locked orecs with an undo log, although no other transaction runs. The orecs are needed
-// because accesses outside transactions read them and `retry` waits for their change; the log is needed for an
-// exception or a cancel.
+// because accesses outside transactions read orecs, and `retry` waits until an orec changes. The log is needed because
+// an exception or a cancel rolls the writes back.
 #pragma once
 
 #include "algorithms/undo.hpp"

@@ -15,11 +15,11 @@
 //   software attempt    as in norec.hpp, where "the sequence" is the sum of both
 //   software commit     lock the sequence; have hardware commits been counted since the snapshot? unlock, revalidate
 //
-// Hardware has failed a block after max_hardware_attempts attempts, or earlier if another try would fail as well. If
-// hardware has often failed a block, an execution may skip the hardware attempts (core/state/hardware_history.hpp). The
-// two algorithms differ in what follows. Under `hytm` the block runs as any optimistic transaction of NOrec, at the
-// same time as other software and hardware transactions. Under `htm` the block becomes irrevocable at its first access,
-// so only one such block runs at a time, and no transaction commits beside it.
+// A block stops using hardware after max_hardware_attempts failed attempts, or earlier if another try would fail as
+// well. If hardware attempts of a block have often failed, an execution may skip the hardware attempts
+// (core/state/hardware_history.hpp). The two algorithms differ in what follows. Under `hytm` the block runs as any
+// optimistic transaction of NOrec, at the same time as other software and hardware transactions. Under `htm` the block
+// becomes irrevocable at its first access, so only one such block runs at a time, and no transaction commits beside it.
 //
 // A hardware attempt begins at the first access of the block, not at its begin. By then the context's state says that a
 // transaction runs, because other contexts could not see a state that was stored in hardware. So everything that waits
@@ -250,8 +250,8 @@ private:
     /// Executes the last steps of a hardware attempt that writes. The hardware makes them one atomic step.
     static core::hardware_verdict store(descriptor& d) noexcept {
         if (!injected(fault::ignore_visible_readers) && core::any_occupant()) return hardware_abort::strict;
-        // The process has begun to use plain memory meanwhile. This attempt cannot take the lock that joining the set
-        // needs, so the next try joins.
+        // The process has begun to use plain memory during this attempt. Joining the quiescence set needs a lock that
+        // this attempt cannot acquire, so the next try joins the set.
         if (core::plain_memory_is_used() && !core::in_quiescence_set(d)) return hardware_abort::busy;
         if (!injected(fault::commit_uncounted)) hardware_commits::count_one(software::one_commit);
         d.snapshot_bound = software::now(std::memory_order_relaxed);

@@ -32,8 +32,8 @@
 //
 // A try is bounded, because the thread may hold a mutex that a running transaction waits for. The limit of a try
 // doubles with each failure. So tries fail forever only if transactions, or undo actions of contexts with a deferred
-// wait, run for longer than every limit. Meanwhile the time continues, for up to 2^46 commits. After them, the process
-// ends with a message.
+// wait, run for longer than every limit. Until a try succeeds, the time continues, for up to 2^46 commits. After these
+// commits, the process ends with a message.
 //
 // The algorithms that run one transaction at a time do not need this, because the begin of a transaction itself starts
 // the clock anew.

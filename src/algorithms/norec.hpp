@@ -26,8 +26,8 @@
 // conflicts.
 //   committer: compare-and-swap on the sequence (seq_cst); load the occupants (seq_cst)
 //   reader:    takes its slot, stores its state (both seq_cst); loads the sequence (seq_cst) and revalidates
-// At least one of them finds the other: a commit that missed the reader had taken the lock before the reader loaded the
-// sequence. Then the reader's revalidation waits for that commit.
+// Of the committer and the reader, at least one finds the other: a commit that missed the reader had taken the lock
+// before the reader loaded the sequence. Then the reader's revalidation waits for that commit.
 //
 // The same code is the software half of the hybrids (hybrid.hpp). Their hardware commits take no lock, and count
 // themselves; `Beside` returns their number. In the hybrids, "the sequence" above means the sum `now()` of the sequence
@@ -109,8 +109,8 @@ struct norec_beside {
             if (other == nullptr) return abort_cause::none;
             const word state = other->state.load(std::memory_order_acquire);
             release_lock(d, 0);  // nothing was stored, so the sequence may return to the same value
-            // A transaction that sleeps until d releases the sequence must not sleep on while d waits for another
-            // transaction.
+            // A transaction that sleeps until d releases the sequence must not continue to sleep while d waits for
+            // another transaction.
             d.set_status(d.mode);
             core::wake_sleepers(d);
             core::resolve_conflict(d, *other, state, abort_cause::conflict_visible_read);

@@ -85,7 +85,7 @@ public:
         return memory::make_snapshot_bound(c >> 1);
     }
 
-    /// Returns the largest version that the time has reached. For a reader without a snapshot.
+    /// Returns the largest version that the time has reached. Readers without a snapshot use this function.
     static word reached() noexcept {
         return memory::make_snapshot_bound(clock_.now.load(std::memory_order_seq_cst) >> 1);
     }

@@ -25,8 +25,8 @@ constexpr destroyer plain_free = [](void* p) { ::operator delete(p); };
 template <std::size_t Alignment>
 constexpr destroyer free_aligned_to = [](void* p) { ::operator delete(p, std::align_val_t{Alignment}); };
 
-/// Returns a destroyer for that alignment. Each alignment has its own destroyer, because operator delete needs the
-/// alignment, but a destroyer receives only the pointer.
+/// Returns a destroyer for memory with that alignment. Each alignment has its own destroyer, because operator delete
+/// needs the alignment, but a destroyer receives only the pointer.
 destroyer aligned_free(std::size_t alignment) {
     switch (alignment) {
         case 32: return free_aligned_to<32>;
@@ -61,8 +61,8 @@ void* allocate(tx& t, std::size_t bytes, std::size_t alignment) {
 }
 
 void on_abort_destroy(tx& t, void* object, destroyer destroy) {
-    // This function never raises a signal, because until the registration only this call knows the object. The next
-    // barrier raises a pending signal, whose roll-back also undoes this registration.
+    // This function never raises a signal: until the object is registered, a roll-back would leak it. The next barrier
+    // raises a pending signal, whose roll-back then also destroys this object.
     descriptor& d = descriptor::of(t);
     try {
         core::defer(d, deferred::kind::constructed, object, destroy);
@@ -90,7 +90,7 @@ void reserve(tx& t, std::size_t writes, std::size_t retirements) {
     core::in_critical_region(d, [&] {
         d.writes.reserve(writes);
         if (d.frame_->parent != nullptr) d.overwritten.reserve(writes);
-        if (writes > 1) {  // a single write has no effect if it throws
+        if (writes > 1) {  // a single write needs no reserve: if it throws, it has no effect
             d.algorithm_data.index.reserve(d.writes, writes);
             d.reserve_reads(2 * writes + retirements);
         }
@@ -102,7 +102,7 @@ void reserve(tx& t, std::size_t writes, std::size_t retirements) {
 void on_commit_retire(tx& t, void* object, destroyer destroy) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::check_access(d);
-    d.limbo.reserve(d.deferred_log.size() + 1);  // the commit itself must not run out of memory
+    d.limbo.reserve(d.deferred_log.size() + 1);  // reserved now, because the commit itself must not run out of memory
     core::defer(d, deferred::kind::freed, object, destroy);
 }
 
@@ -138,7 +138,7 @@ destructor_scope::~destructor_scope() {
 void on_commit_retire_plain(tx& t, void* object, destroyer destroy) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::check_access(d);
-    d.limbo.reserve(d.deferred_log.size() + 1);  // the commit itself must not run out of memory
+    d.limbo.reserve(d.deferred_log.size() + 1);  // reserved now, because the commit itself must not run out of memory
     core::defer(d, deferred::kind::replaced, object, destroy);
     core::destroy_replaced_where_due(d);
 }

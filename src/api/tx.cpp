@@ -33,8 +33,8 @@ descriptor& checked_descriptor(tx& t) {
     return d;
 }
 
-/// Replaces the engine's reason for irrevocability by the body's reason. The engine had made the attempt irrevocable,
-/// so that it commits, before the body requested this. The switch has been counted already. Drops the reason if memory
+/// Replaces the engine's reason for irrevocability by the body's reason. Used if the engine had made the attempt
+/// irrevocable before the body requested irrevocability. Does not count the switch again. Drops the reason if memory
 /// runs out, as the counters do.
 void replace_irrevocable_reason(const descriptor& d, const char* reason) noexcept {
     try {
@@ -49,8 +49,8 @@ void tx::add(detail::handler_point point, std::unique_ptr<detail::handler> h) {
     static constexpr deferred::kind kinds[] = {deferred::kind::before_commit, deferred::kind::at_commit,
                                                deferred::kind::on_commit, deferred::kind::on_abort};
     descriptor& d = descriptor::of(*this);
-    // A usage_error is an exception, so it destroys the handler. A signal may be a jump, which runs no destructor, so
-    // signals are raised only after the log owns the handler.
+    // A usage_error is thrown before the log owns the handler, because an exception destroys the handler. A signal may
+    // be a jump, which runs no destructor, so signals are raised only after the log owns the handler.
     if ((d.slow_path & (core::slow_path_idle | core::slow_path_frozen)) != 0) core::check_access(d);
     core::defer(d, kinds[static_cast<std::size_t>(point)], h.get(), nullptr);
     static_cast<void>(h.release());
@@ -68,8 +68,8 @@ void tx::join(participant& p) {
 void tx::become_irrevocable(const char* reason) {
     descriptor& d = checked_descriptor(*this);
     if (d.must_commit()) return;
-    // This transaction would wait forever for the token, which an outer transaction of the same thread holds. The check
-    // does not rely on the token, because a biased owner has no token.
+    // Without this check, the transaction would wait forever for the serial token, which an outer transaction of the
+    // same thread holds. The check does not read the token, because a biased owner has no token.
     for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {
         if (o->running() && o->is_irrevocable()) {
             throw usage_error{
@@ -77,7 +77,8 @@ void tx::become_irrevocable(const char* reason) {
                 "is one at a time; call it in the block around this one"};
         }
     }
-    // After the switch, open nested blocks that have ended could not be undone while closed nested blocks exist.
+    // An attempt with open nested blocks that have ended must restart: after the switch, they could not be undone while
+    // closed nested blocks exist.
     const bool stays = d.run.opened_in != d.run.attempt && core::freeze_data_participants(d);
     core::note_requested_mode(d, status::irrevocable);
     d.run.irrevocable_only_to_commit = false;
@@ -100,7 +101,7 @@ void tx::become_visible() {
     }
     core::note_requested_mode(d, status::visible);
     if (d.strict()) return;
-    // Inside another transaction, a visible attempt begins without a slot if no slot is free.
+    // Inside another transaction, a visible attempt may have begun without a slot, because no slot was free.
     if (d.run.next_mode == status::visible && core::ancestor_runs(d)) return;
     core::become_strict(d, status::visible, abort_cause::mode_switch);
 }

@@ -8,7 +8,8 @@ struct reading {
     deadline time = real_now();
 };
 
-// Both clocks are read when the library is loaded, so that the interval is long by the time of the first call.
+// Both clocks are read when the library is loaded, so that the calibration interval is long by the time of the first
+// call.
 const reading first;
 
 }  // namespace

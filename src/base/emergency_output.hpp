@@ -20,9 +20,9 @@ namespace tutti::base {
 constexpr std::chrono::milliseconds output_timeout{1000};
 
 /// Returns true if `descriptor` accepts output, now or within `output_timeout`. Signals do not prolong the wait,
-/// because a worker may be interrupted by many.
+/// because many signals may interrupt a worker.
 inline bool accepts_output(int descriptor) noexcept {
-    using clock = std::chrono::steady_clock;  // reads a clock of the system, which is async-signal-safe
+    using clock = std::chrono::steady_clock;  // reads the system's clock by an async-signal-safe call
     const auto until = clock::now() + output_timeout;
     for (auto remaining = output_timeout; remaining.count() >= 0;
          remaining = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now())) {
@@ -36,9 +36,10 @@ inline bool accepts_output(int descriptor) noexcept {
     return false;
 }
 
-/// Writes `text` as long as `descriptor` accepts output, and gives up when it accepts none for `output_timeout`. A
-/// process that dies must not stay alive because its standard error is a full pipe. The write can still block if
-/// another process fills the same pipe at the same instant. Returns false if a part was not written. Keeps errno.
+/// Writes `text` as long as `descriptor` accepts output, and gives up when `descriptor` accepts no output for
+/// `output_timeout`. A process that dies must not stay alive because its standard error is a full pipe. The write can
+/// still block if another process fills the same pipe at the same instant. Returns false if a part was not written.
+/// Keeps errno.
 inline bool write_with_timeout(int descriptor, std::string_view text) noexcept {
     constexpr std::size_t max_write = 4096;  // a pipe that is ready takes this many bytes at once
     const int error = errno;

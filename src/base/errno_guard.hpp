@@ -1,4 +1,4 @@
-// errno belongs to the program. The runtime makes system calls in barriers and in waits, which must not change errno.
+// Keeps errno unchanged. The runtime makes system calls in barriers and in waits, but errno belongs to the program.
 #pragma once
 
 #include <cerrno>

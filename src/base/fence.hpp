@@ -12,7 +12,8 @@ namespace tutti::base {
 
 inline void light_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
-/// Orders all light fences of the process. Takes about 0.1 us while one thread runs, 2 us otherwise.
+/// Executes the heavy fence, which orders all light fences of the process. Takes about 0.1 us while one thread runs, 2
+/// us otherwise.
 void heavy_fence() noexcept;
 /// Resets the lock of the fall-back in the child of a fork, because the lock's holder does not exist in the child.
 /// REQUIRES: no other thread exists.

@@ -27,8 +27,8 @@ TUTTI_NOINLINE void sleep_on(const std::atomic<std::uint32_t>* word, std::uint32
     ::syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected, until, nullptr,
               FUTEX_BITSET_MATCH_ANY);
 }
-/// Sleeps as a cancellation point, like the C library's own calls. A cancelled thread leaves this function from within
-/// a signal handler.
+/// Sleeps, and is a cancellation point like the C library's own calls. A thread that is cancelled leaves this function
+/// from within a signal handler.
 TUTTI_NOINLINE void sleep_cancellably(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
                                       const timespec* until) {
     int before = 0;
@@ -57,7 +57,7 @@ void futex_wait_cancellably(const std::atomic<std::uint32_t>& word, std::uint32_
     detail::interleaving_block(&word, expected, until);
 #else
     const timespec at = absolute(until.value_or(deadline{}));
-    const int error = errno;  // no object: see sleep_on
+    const int error = errno;  // no guard object, because a cancellation may unwind at any instruction (sleep_on)
     sleep_cancellably(&word, expected, until ? &at : nullptr);
     errno = error;
 #endif

@@ -24,14 +24,15 @@ namespace tutti::base {
 TUTTI_EXPORT void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                                     std::optional<deadline> until = std::nullopt) noexcept;
 
-/// Sleeps as futex_wait does, and is a cancellation point (pthreads(7)): the forced unwind of a cancelled thread may
-/// leave it.
+/// Sleeps as futex_wait does, and is a cancellation point (pthreads(7)): a cancelled thread may leave this function by
+/// a forced unwind.
 void futex_wait_cancellably(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                             std::optional<deadline> until = std::nullopt);
 
 /// Wakes all threads that sleep on `word`.
 TUTTI_EXPORT void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept;
-/// Wakes one of the threads that sleep on `word`: of those with the same priority, the one that has slept longest.
+/// Wakes one of the threads that sleep on `word`. Of threads with the same priority, wakes the one that has slept
+/// longest.
 TUTTI_EXPORT void futex_wake_one(const std::atomic<std::uint32_t>& word) noexcept;
 
 /// Spends one turn of a spinning loop: from 5 ns to some tens of ns, depending on the processor.
@@ -48,13 +49,14 @@ inline void spin_turn() noexcept {
 }
 
 #if defined(TUTTI_INTERLEAVE)
-// The scheduler runs the thread that a spinner waits for, so spinning would hide the effects of a sleep.
+// An exploration does not spin: the scheduler would run the thread that the spinner waits for, and the spin would hide
+// the effects of a sleep.
 inline constexpr int spin_turns = 0;
 inline constexpr std::uint64_t spin_ticks = 0;
 inline constexpr std::uint64_t undisturbed_wait_ticks = 0;
 inline constexpr std::chrono::microseconds unfenced_sleep{0};
-/// Returns `wait_deadline`: in an exploration a sleep with a deadline may end at any time, which would hide a lost
-/// wake-up.
+/// Returns `wait_deadline`, without a deadline for a recheck: in an exploration, a sleep with a deadline may end at any
+/// time, so a lost wake-up would stay hidden.
 inline std::optional<deadline> recheck_deadline(std::optional<deadline> wait_deadline) noexcept {
     return wait_deadline;
 }
@@ -67,11 +69,12 @@ inline constexpr std::uint64_t spin_ticks = 10'000;
 /// How long to wait for short transactions before they are disturbed: 2 us at 2.5 GHz.
 inline constexpr std::uint64_t undisturbed_wait_ticks = 5'000;
 /// The length of the first sleep. A sleep needs a heavy fence to guarantee its wake-up, but the fence interrupts the
-/// very thread that the sleeper waits for. So the first sleep omits the fence. Its wake-up is lost only if that thread
-/// passes within some nanoseconds, and the sleep then lasts this long.
+/// very thread that the sleeper waits for. So the first sleep omits the fence. The wake-up is lost only if that thread
+/// checks for sleepers within the same few nanoseconds. The sleep then lasts for its whole length.
 inline constexpr std::chrono::microseconds unfenced_sleep{100};
 /// Returns the end of the next single sleep, in a wait that ends at `wait_deadline`. A transaction that sleeps until
-/// another one ends is not woken when it is killed or interrupted, so it has to wake now and then to check.
+/// another one ends is not woken when it is killed or interrupted. So the sleeper has to wake now and then, and check
+/// for this.
 inline std::optional<deadline> recheck_deadline(std::optional<deadline> wait_deadline) noexcept {
     const deadline recheck_at = real_now() + std::chrono::milliseconds{20};
     return wait_deadline && *wait_deadline < recheck_at ? *wait_deadline : recheck_at;

@@ -13,9 +13,9 @@ extern "C" _Unwind_Reason_Code __gxx_personality_v0(int version, _Unwind_Action 
                                                     struct _Unwind_Context* context);
 extern "C" void __asan_handle_no_return() __attribute__((weak));
 
-// Loads the point's registers. The stack pointer comes last, because a signal may overwrite the memory below it: the
-// structure, and the frames that are dropped. The loaded stack pointer is the one that the point's function had at its
-// call, so the return address is still just below it.
+// Loads the point's registers, and jumps to `throws`. The stack pointer is loaded last: afterwards a signal may
+// overwrite the memory below the stack pointer, which contains `*point` and the dropped frames. The point's function
+// had this stack pointer at its call, so the return address is still just below it.
 extern "C" __attribute__((visibility("hidden"))) [[noreturn]] void tutti_base_call_from(
     const tutti::base::return_point* point, void (*throws)()) noexcept;
 asm(R"(
@@ -59,18 +59,18 @@ struct stack_walk {
     const void* const unwinder = object_with("_Unwind_GetCFA");
     const void* const interceptor = object_with("_Unwind_RaiseException");  // a sanitizer's, or the unwinder's
     enum class stage : std::uint8_t {
-        handler,    // this code, which the C++ runtime has called
-        terminate,  // the C++ runtime, which the boundary, its helper or the unwinder has called
+        handler,    // this code; the C++ runtime has called it
+        terminate,  // the C++ runtime; the boundary, its helper or the unwinder has called it
         helper,     // functions that the boundary has called to end the process
-        unwinding,  // the unwinder, and the C++ runtime that has called it
+        unwinding,  // the unwinder, and the C++ runtime, which has called the unwinder
         unwound,    // frames that the exception has not left yet
         boundary    // the frame before this one is the boundary
     } at = stage::handler;
     return_point found{};
 
     /// Returns true if the function of the frame has no landing pad, because it has no table of handlers. Such a
-    /// function is no boundary. If such a function has called std::terminate, it did so for its caller: Clang's landing
-    /// pads call a helper of this kind.
+    /// function is no boundary. If such a function has called std::terminate, the boundary may be its caller: Clang's
+    /// landing pads call a helper of this kind.
     static bool has_no_landing_pad(struct _Unwind_Context* frame) noexcept {
         return _Unwind_GetLanguageSpecificData(frame) == 0;
     }

@@ -16,7 +16,7 @@ namespace tutti::base {
 
 #if defined(TUTTI_INTERLEAVE)
 
-// All transactions of an exploration run on one thread.
+// In an exploration, all transactions run on one thread, so there is no thread to yield to.
 void yield() noexcept { spin_turn(); }
 void short_sleep() noexcept { spin_turn(); }
 int thread_number() noexcept { return 0; }
@@ -35,7 +35,7 @@ bool may_set_any_priority() noexcept {
 
 bool may_return_to(int nice) noexcept {
     rlimit limit{};
-    // The limit counts from 1 for the lowest priority, 19, up to 40 for the highest, -20.
+    // RLIMIT_NICE counts from 1, which is nice value 19 (the lowest priority), to 40, which is nice value -20.
     return may_set_any_priority() ||
            (getrlimit(RLIMIT_NICE, &limit) == 0 && 20 - nice <= static_cast<int>(limit.rlim_cur));
 }
@@ -73,7 +73,7 @@ int set_realtime_priority(int thread, int priority) noexcept {
 
 void clear_realtime_priority(int thread, int policy) noexcept {
     const sched_param parameters{.sched_priority = 0};
-    // Without CAP_SYS_NICE, a process that has the flag may not clear it, so the call keeps the flag.
+    // Without CAP_SYS_NICE, a process that has the flag may not clear it, so this call passes the flag.
     sched_setscheduler(thread, policy | SCHED_RESET_ON_FORK, &parameters);
 }
 

@@ -10,7 +10,7 @@
 
 namespace tutti::base {
 
-/// Sleeps for that many nanoseconds, less than a second. Keeps errno.
+/// Sleeps for `nanoseconds`, which must be less than a second. Keeps errno.
 ///
 /// Unlike the C library's nanosleep, this function is not a cancellation point, because a thread must not end in the
 /// middle of a step of the engine.

@@ -7,8 +7,8 @@
 
 namespace tutti::base {
 
-/// While a guard lives, a write to a closed peer raises no SIGPIPE in this thread. The program's own handling of
-/// SIGPIPE does not change.
+/// While a guard lives, a write to a connection that the peer has closed raises no SIGPIPE in this thread. The
+/// program's own handling of SIGPIPE does not change.
 class sigpipe_guard {
 public:
     sigpipe_guard() noexcept {

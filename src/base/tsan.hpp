@@ -1,6 +1,6 @@
-// Annotations for a program that runs under ThreadSanitizer with a library that was built without it. The library's
-// locks are not instrumented, although they order calls of intercepted functions (realloc, free). The annotations tell
-// ThreadSanitizer about this order.
+// Annotations for a program that runs under ThreadSanitizer, while this library was built without ThreadSanitizer. The
+// library's locks are not instrumented, although they order calls of intercepted functions (realloc, free). The
+// annotations tell ThreadSanitizer about this order.
 #pragma once
 
 extern "C" {

@@ -29,8 +29,8 @@ constexpr unsigned long extension_set = 2, extension_enable = 1;
 constexpr long sys_rseq_slice_yield = 471;
 constexpr std::size_t control_offset = 28;
 
-/// The kernel returns this error number of its own if the extension is off, or if the C library has registered its area
-/// in the old way.
+/// ENOTSUPP, which no header for programs defines. The kernel returns this error if the extension is off, or if the C
+/// library has registered its area in the form for older kernels.
 constexpr int error_not_supported = 524;
 
 /// Returns the control in the registered area. Returns null if the C library has registered no area, or one that is too

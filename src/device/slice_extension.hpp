@@ -1,6 +1,6 @@
-// The slice extension of restartable sequences: the kernel itself extends a thread's turn on the processor. It is for
-// threads that neither the module nor the scheduler serves. Needs Linux 7 with CONFIG_RSEQ_SLICE_EXTENSION (the
-// kernel's Documentation/userspace-api/rseq.rst).
+// The slice extension of restartable sequences: the kernel itself extends a thread's turn on the processor. Tutti uses
+// the extension for threads that use neither its kernel module nor its scheduler. Needs Linux 7 with
+// CONFIG_RSEQ_SLICE_EXTENSION (the kernel's Documentation/userspace-api/rseq.rst).
 //
 // A thread requests an extension in the area that the C library has registered. The kernel grants one extension of 5 to
 // 50 us, as the administrator has chosen, and ends the extension by itself.

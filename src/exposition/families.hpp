@@ -1,4 +1,4 @@
-// Helpers that create prometheus-cpp samples in one line each, and the page that Prometheus reads.
+// Helpers that create a prometheus-cpp sample in one line of code, and that write the page for Prometheus.
 #pragma once
 
 #include <prometheus/metric_family.h>

@@ -57,8 +57,8 @@ void page_maker::work() noexcept {
         try {
             deliver_(std::move(whose), made());
         } catch (const std::bad_alloc&) {
-            // The clients of this page get no answer. They wait until they give up, or until the server closes them to
-            // admit others.
+            // The clients of this page get no answer. They wait until they give up, or until the server closes their
+            // connections to admit other clients.
         }
         lock.lock();
     }

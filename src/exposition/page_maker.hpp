@@ -16,7 +16,7 @@ namespace tutti::exposition {
 
 using client_id = std::uint64_t;
 
-/// Names the calling thread, and blocks all signals in it, so that the program's own threads receive them.
+/// Names the calling thread, and blocks all signals in it, so that only the program's own threads receive signals.
 void begin_page_thread() noexcept;
 
 class page_maker {
@@ -29,11 +29,11 @@ public:
     page_maker(const page_maker&) = delete;
     page_maker& operator=(const page_maker&) = delete;
 
-    /// Requests for `who` a page whose making begins after this call. @throws std::bad_alloc
+    /// Requests a page for `who`. The thread begins to make that page after this call. @throws std::bad_alloc
     void request(client_id who);
     /// Removes `who` from the waiting clients. A page that is being made may still be given to `who`.
     void forget(client_id who) noexcept;
-    /// Waits for the page in progress, and makes no more pages.
+    /// Ends the thread after it has made the page in progress.
     void end() noexcept;
 
 private:

@@ -59,7 +59,7 @@ std::uint16_t port_of(const owned_descriptor& listener) noexcept {
     sockaddr_storage own{};
     socklen_t size = sizeof own;
     if (::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0) return 0;
-    // The port is at the same offset in the addresses of both families.
+    // The port is at the same offset in IPv4 and IPv6 addresses.
     return ntohs(reinterpret_cast<const sockaddr_in&>(own).sin_port);
 }
 

@@ -34,8 +34,8 @@ private:
 /// A client's socket, which never blocks, and its address.
 struct web_peer {
     owned_descriptor socket;
-    /// The bytes of the client's address. For IPv6 they are the first 64 bits, because one machine may have all
-    /// addresses with these bits.
+    /// The bytes of the client's address. For IPv6, only the first 64 bits, because one machine may own all addresses
+    /// that begin with these bits.
     std::string origin;
 };
 

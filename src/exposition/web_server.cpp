@@ -25,8 +25,8 @@ namespace {
 using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// The pause after `accept` has failed because descriptors or memory ran out. Without the pause, poll would return at
-/// once, because the listener stays readable.
+/// How long the server accepts no clients after `accept` has run out of descriptors or memory. Without this pause, poll
+/// would return at once again and again, because the listener stays readable.
 constexpr milliseconds accept_pause{100};
 
 }  // namespace
@@ -113,7 +113,7 @@ private:
     std::atomic<bool> ends_{false}, thread_ended_{false};
     std::map<std::string, page_maker, std::less<>> makers_;
 
-    // Only the server's thread uses these:
+    // Only the server's thread uses the following members:
     std::map<client_id, web_client> clients_;  // in the order of their arrival
     client_id next_ = 0;
     clock::time_point now_ = clock::now();
@@ -138,7 +138,7 @@ void web_server::impl::serve() noexcept {
     try {
         hand_out();
     } catch (const std::bad_alloc&) {
-        // The connections of these clients end without the page.
+        // The connections of these clients are closed without an answer.
     }
 }
 

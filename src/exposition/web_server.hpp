@@ -26,8 +26,8 @@ namespace tutti::exposition {
 
 class web_server {
 public:
-    /// Maps each path to the function that makes its page. Each function runs on a thread of its own. If it throws, the
-    /// server answers 500.
+    /// Maps each path to the function that makes its page. Each function runs on a thread of its own. If a function
+    /// throws, the server answers with status 500.
     using pages = std::map<std::string, std::function<page()>, std::less<>>;
 
     static constexpr std::size_t max_connections = 64;

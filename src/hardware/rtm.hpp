@@ -9,8 +9,8 @@
 namespace tutti::hardware {
 
 struct rtm {
-    /// Returns true if the processor has RTM and can commit transactions. (Microcode against TAA makes some processors
-    /// abort every transaction.)
+    /// Returns true if the processor has RTM and can commit transactions. (Microcode against the vulnerability TSX
+    /// Asynchronous Abort makes some processors abort every transaction.)
     [[nodiscard]] static bool exists() noexcept;
 
     [[nodiscard]] static bool begin(core::descriptor& d) noexcept {

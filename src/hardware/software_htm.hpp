@@ -24,9 +24,9 @@
 namespace tutti::hardware {
 
 /// The failures that the simulation produces. One step in `one_in`, drawn from `seed`, ends its attempt with an abort
-/// reason of the processor (0: no step). An attempt can read at most `reads` words and write at most `writes`. If
+/// reason of the processor (0: never). An attempt can read at most `reads` words and write at most `writes`. If
 /// `commits_only`, only commits fail. A read that finds the value `missing` is interrupted, as if the page were not
-/// present (0: no read is).
+/// present (0: never).
 struct failure_conditions {
     std::uint64_t seed = 1;
     std::uint32_t one_in = 0;
@@ -85,7 +85,8 @@ private:
 };
 static_assert(core::hardware<software_htm>);
 
-/// Returns true if a step is in progress. Only the interleaving build, where one thread runs everything, uses this.
+/// Returns true if a step is in progress. Only the interleaving build uses this function, because one thread runs
+/// everything there.
 [[nodiscard]] bool is_within_step() noexcept;
 
 }  // namespace tutti::hardware

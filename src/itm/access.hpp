@@ -1,5 +1,5 @@
-// Reads and writes values of any size. A value within one orec's stripe takes the inlined path of wt-etl. All other
-// values take out-of-line code.
+// Reads and writes values of any size. The inlined path of wt-etl accesses a value within one orec's stripe.
+// Out-of-line code accesses all other values.
 //
 // The bounds of the descriptor are zero unless the attempt is optimistic and healthy (core/state/descriptor.hpp, DSC2,
 // DSC3). So one comparison decides whether the inlined path is allowed. A read follows the protocol of
@@ -75,7 +75,7 @@ TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const void* from, T& value)
     return true;
 }
 
-/// Reads a value of several words, which may have different orecs, in the same way. REQUIRES: `from` is aligned to a
+/// Reads a value of several words, which may have different orecs, by read_inlined. REQUIRES: `from` is aligned to a
 /// word.
 template <class T>
 TUTTI_ALWAYS_INLINE bool read_words(descriptor& d, const void* from, T& value) noexcept {

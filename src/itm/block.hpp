@@ -124,10 +124,10 @@ descriptor& attach() noexcept;
 /// valid.
 void run_alone(descriptor& d, const char* why, const switch_key& key);
 
-/// Call this after run_alone, and after a nested block in a transaction that runs alone. Code without barriers may
-/// close a resource outside of memory that the block owns, such as a stream. So the block releases its resources. But a
-/// block of the library around or inside the block may still be rolled back. In this case, this function settles the
-/// resources instead: effects that wait for the commit happen now.
+/// Releases the block's resources outside of memory, such as streams, because code without barriers may close them. But
+/// if a block of the library is open, it may still be rolled back. In this case, the function makes effects that wait
+/// for the commit happen now, and keeps the resources. Call this after run_alone, and after a nested block in a
+/// transaction that runs alone.
 inline void release_resources(descriptor& d) noexcept {
     for (const detail::frame* f = d.frame_; f != nullptr; f = f->parent) {
         if (!is_block(f)) return api::make_resources_effective(d);

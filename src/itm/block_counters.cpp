@@ -88,7 +88,8 @@ void block_counters::record_switch(const switch_key& why) noexcept {
 void block_counters::end_switched() noexcept {
     const std::uint64_t end = base::ticks();
     if (const std::uint64_t since = std::exchange(alone_since_, 0); since != 0) entry_->alone_ticks.add(end - since);
-    // The pointer is null if the block has restarted since the switch, because the switch has been counted then.
+    // The pointer is null if the block has restarted since the switch. The switch was counted before the restart, and
+    // is not timed.
     switch_count* const s = std::exchange(switched_, nullptr);
     if (s == nullptr || started_ == 0) return;
     s->timed.add_one();

@@ -86,15 +86,15 @@ public:
         entry_->executions.add_one();
         if (shown_block_.load(std::memory_order_relaxed) != block) shown_block_.store(block, std::memory_order_relaxed);
         // Reading the clock costs as much as the rest of the counting. So after the first executions, only one of
-        // sixteen is timed.
+        // sixteen executions is timed.
         started_ = 0;
         if (before < always_timed || before % sampling == 0) {
             started_ = base::ticks();
             weight_ = before < always_timed ? 1 : sampling;
         }
     }
-    /// Replaces begin and commit for the biased owner. The owner's block always commits, and full counting would take
-    /// about as long as the block itself.
+    /// Counts a block of the biased owner. The owner calls this instead of `begin` and `commit`, because its block
+    /// always commits, and full counting would take about as long as the block itself.
     void record_single_threaded(const void* block) noexcept {
         entry_ = nullptr;
         if (block_entry* const a = entry_of_block(block)) a->single_threaded.add_one();
@@ -117,22 +117,22 @@ public:
     void record_abort(abort_cause cause, const void* with, bool partial) noexcept;
     /// Returns the block that conflicted with the attempt whose roll-back is in progress. The result may be wrong if
     /// the other context has continued with its next block. Returns null if the block is unknown or a block of the
-    /// library. Call this before the core reopens anything.
+    /// library. Call this before the core begins the next attempt.
     [[nodiscard]] const void* conflicting_block() const noexcept;
     /// Records that the next attempt of `block` begins, because undo actions may have run other blocks since the last
     /// one.
     void begin_next_attempt(const void* block) noexcept;
-    /// Records that the transaction becomes irrevocable for this reason.
+    /// Records that the transaction becomes irrevocable for the reason `why`.
     void record_switch(const switch_key& why) noexcept;
-    /// Records what d, the owner of these block counters, waited for at its begin.
+    /// Counts the waits at the begin of the transaction of d, the owner of these block counters.
     void record_waits(descriptor& d) noexcept {
         if (d.serial_wait.ticks != 0) [[unlikely]]
             count_waits(d);
     }
     /// Records that no other transaction runs until the commit. Call this after record_switch.
     void record_alone() noexcept { alone_since_ = base::ticks(); }
-    /// Resolves the new addresses. This acquires locks of the dynamic linker. A constructor that waits for this
-    /// transaction may hold these locks. REQUIRES: no transaction runs.
+    /// Resolves the new addresses. REQUIRES: no transaction of this context runs, because resolving acquires locks of
+    /// the dynamic linker. A constructor that waits for the transaction may hold these locks.
     void resolve_new_addresses() noexcept {
         if (!unresolved_.empty()) [[unlikely]]
             resolve_all();

@@ -44,8 +44,8 @@ std::uint8_t bytes_between(const word* w, std::uintptr_t first, std::uintptr_t l
     return static_cast<std::uint8_t>((0xffU << from) & (0xffU >> (sizeof(word) - 1 - to)));
 }
 
-/// Acquires the part of a range that is in one stripe, in one step. It does what acquire_inlined does for a word whose
-/// orec the attempt does not own yet.
+/// Acquires the part of a range that is in one stripe, in one step. The function does what acquire_inlined does for a
+/// word whose orec the attempt does not own yet.
 bool acquire_stripe(descriptor& d, const void* at, std::size_t size) {
     orec& r = orec_at(at);
     word seen = r.load(std::memory_order_acquire);

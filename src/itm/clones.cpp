@@ -2,8 +2,8 @@
 // removes the table when the object is unloaded.
 //
 // Thread safety: a table is copied and sorted by function when it is registered. The list of tables is never changed,
-// only replaced by a new list, under a lock. A thread that searches for a function, always inside a transaction,
-// continues with the list that it has read. A replaced list is retired like memory that a transaction has freed.
+// only replaced by a new list, under a lock. A thread searches for a function only inside a transaction, and continues
+// with the list that it has read. A replaced list is retired like memory that a transaction has freed.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -45,7 +45,7 @@ bool by_function(const clone_entry& a, const clone_entry& b) noexcept { return a
 /// The entries are checked in the given order, because messages contain their numbers.
 std::span<const clone_entry> checked_entries(const void* given, std::size_t count) noexcept {
     if (given == nullptr && count != 0) die_of_table("is null", given, 0);
-    // An upper bound: no object is larger.
+    // No object is larger than PTRDIFF_MAX bytes.
     if (count > PTRDIFF_MAX / sizeof(clone_entry))
         die_of_table("has more entries than memory has room for", given, count);
     const std::span entries{static_cast<const clone_entry*>(given), count};

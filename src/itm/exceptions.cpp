@@ -2,9 +2,9 @@
 //
 // An exception that is thrown and caught within a transaction belongs to the transaction. A roll-back must free the
 // exception and restore the counters of the C++ runtime. The roll-back must not run the exception's destructor, because
-// the constructor's writes are undone. libstdc++ has the function __cxa_tm_cleanup for this, which drops references to
-// exceptions. Each call drops either the references of a number of handlers (…, count), or the reference of an
-// exception in flight (…, its unwind header, …).
+// the constructor's writes are undone. For this purpose libstdc++ has the function __cxa_tm_cleanup, which drops
+// references to exceptions. Each call drops either the references of a number of handlers (…, count), or the reference
+// of an exception in flight (…, its unwind header, …).
 //
 // The undo log contains what blocks write into an exception. The log of handlers contains the memory that libstdc++
 // allocated for the exception. So the object must exist until the transaction ends. The end of a handler would destroy

@@ -22,13 +22,13 @@ namespace tutti::itm {
 /// compiled code.
 ///
 /// A signal needs different treatment. Every block of d receives its own signal by a jump. So if a signal leaves f() as
-/// an exception, d was idle, and the signal belongs to the transaction around d's.
+/// an exception, d was idle, and the signal belongs to a transaction of a descriptor around d.
 template <class F>
 TUTTI_ALWAYS_INLINE auto or_die(const block& b, const char* step, F&& f) {
     try {
         return f();
     } catch (const detail::unwind&) {
-        // the stack is left only after the end of the catch
+        // the signal is forwarded after the end of this handler
     } catch (const std::exception& e) {
         die_in_step(b, step, e.what());
     } catch (const abi::__forced_unwind&) {

@@ -1,6 +1,6 @@
 // Handles fork. The child has only one thread, so it cannot continue the transactions of other threads. Therefore the
 // thread that forks runs serially before the process is copied. Then no other transaction holds an orec or has written
-// in place, so none does in the child. The child resets what other contexts publish outside of transactions
+// in place when the process is copied. The child resets what other contexts publish outside of transactions
 // (core/lifecycle/fork.hpp).
 //
 // A thread that forks in a block of the language already runs serially, because fork has no clone. But a fork in a
@@ -42,7 +42,7 @@ void become_serial() {
     forking_descriptor = &d;
 }
 
-// The server's own fork has already done this (api/hooks/forking.hpp).
+// fork_alone, the server's own fork, does these steps itself (api/hooks/forking.hpp).
 void before_fork() {
     if (!api::is_in_fork_alone()) become_serial();
     registration_lock.lock();

@@ -14,12 +14,12 @@ namespace {
 namespace rtm = hardware::instructions;
 
 constexpr unsigned attempts = 4;
-/// The maximum number of attempts that end because other transactions run alone. Then the block gives up hardware.
+/// After this number of attempts that ended because other transactions ran alone, the block runs without hardware.
 /// These attempts do not count as `attempts`. Without this limit, a block longer than the intervals between those
 /// transactions would never commit.
 constexpr unsigned max_serial_waits = 16;
-/// A block that runs alone because hardware has failed adds this number to the bucket. A block that succeeds in
-/// hardware removes 1.
+/// A block that runs alone because hardware has failed adds this number to `failure_bucket_`. A block that succeeds in
+/// hardware subtracts 1.
 constexpr std::uint32_t cost_of_failure = 16;
 constexpr std::uint32_t max_failures = 128;
 constexpr std::uint32_t min_software_blocks = 8;  // a switch back to hardware costs about as much

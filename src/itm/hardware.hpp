@@ -4,8 +4,8 @@
 // Therefore the attempt must not run while a software transaction runs. Other hardware attempts may run at the same
 // time, because the processor detects their conflicts. So the process is always in one of two phases (Lev, Moir,
 // Nussbaum: "PhTM: Phased Transactional Memory", TRANSACT 2007). The phase is an existing bit of the engine: `stopped`
-// of the serial token (core/tokens/serial_token.hpp). While `stopped` is set, no software transaction runs; the begin
-// of one clears the bit.
+// of the serial token (core/tokens/serial_token.hpp). While `stopped` is set, no software transaction runs. The begin
+// of a software transaction clears the bit.
 //
 //   hardware attempt   XBEGIN; if the token has an owner or `stopped` is not set: XABORT; runs the block; XEND
 //   software begin     clears `stopped`, like every begin in software
@@ -16,8 +16,8 @@
 //         ends the attempt. By SER4 no software transaction runs meanwhile. A transaction that slept in retry was woken
 //         before `stopped` was set, and clears `stopped` when it runs again.
 //   HTM2  The processor guarantees that an attempt's reads are of one instant, and that its stores take effect in one
-//         step. Hardware attempts need no more than that, privatization included, because plain code that accesses what
-//         an attempt has read or written ends the attempt.
+//         step. This guarantee suffices also for privatization, because plain code that accesses what an attempt has
+//         read or written ends the attempt.
 //   HTM3  A software transaction that begins later has a snapshot of memory that contains every hardware commit
 //         completely. Hardware commits do not change orecs, and need not, because no transaction was running that could
 //         have read the orecs before.
@@ -35,9 +35,9 @@
 //                         and hardware undoes the binding
 //   all other reasons     in software: a user action, a cancelled block inside it, …
 // A block that cannot run in software runs alone in all these cases. After a failure for another reason than conflicts,
-// a block tries hardware more rarely. Blocks of the library do the same (core/state/hardware_history.hpp). Each switch
-// to software begins the software phase for all contexts. The context that has switched returns to hardware after a
-// number of blocks. This number doubles as long as too few blocks run in hardware between two switches.
+// a block tries hardware more rarely. The same rule applies to blocks of the library (core/state/hardware_history.hpp).
+// Each switch to software begins the software phase for all contexts. The context that has switched returns to hardware
+// after a number of blocks. This number doubles as long as too few blocks run in hardware between two switches.
 //
 // Some blocks always run in software: blocks of a context that is interrupted for more urgent work, and blocks inside
 // another transaction or in an undo action. All blocks of a process run in software if the process counts, writes a
@@ -64,9 +64,10 @@ public:
         alone,     ///< the block is to begin alone, without barriers
         software
     };
-    /// Tries to begin in hardware without the slower checks. Returns true if an attempt runs. Returns false if not,
-    /// possibly as a second return when the processor ends the attempt; `choose_path` expects this. REQUIRES: d, the
-    /// owner, begins a block whose uninstrumented code may run, and begin returns to `resume`.
+    /// Tries to begin in hardware without the slower checks. Returns true if an attempt runs. Returns false if no
+    /// attempt runs. This may be a second return of the same call, because the processor has ended the attempt;
+    /// `choose_path` handles this. REQUIRES: d, the owner, begins a block whose uninstrumented code may run, and begin
+    /// returns to `resume`.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool begin(descriptor& d, const void* resume) noexcept {
         if (!may_run(d) || is_running() || d.running()) return false;
         if (hardware_.history.find(key_of(resume)) != nullptr) return false;
@@ -81,8 +82,8 @@ public:
         return false;
     }
     /// Chooses where the outermost block runs after `begin` has returned false: in hardware, alone, or by `fallback`. A
-    /// block that cannot run in software has the `fallback` `alone`. A block that ends by conflicts runs alone. Like
-    /// `begin`, the function may return a second time.
+    /// block that cannot run in software has the `fallback` `alone`. A block whose attempts end by conflicts runs
+    /// alone. Like `begin`, the function may return a second time.
     [[nodiscard]] execution_path choose_path(descriptor& d, const void* resume, execution_path fallback) noexcept;
 
     /// Returns true if an attempt runs.
@@ -106,7 +107,7 @@ public:
     /// Returns the address to which the begin of the latest block that tried hardware returns. Returns null if no block
     /// has tried.
     [[nodiscard]] const void* latest_begin() const noexcept { return latest_begin_; }
-    /// Returns true if blocks run in hardware. Then the context need not check whether it is the only one.
+    /// Returns true if blocks may run in hardware. In this case, the context need not check whether it is the only one.
     [[nodiscard]] bool is_usable() const noexcept { return is_usable_; }
 
 private:

@@ -9,7 +9,7 @@ namespace tutti::itm {
 void log_bytes(const void* at, std::size_t size) {
     descriptor& d = current();
     if (runtime_state_of(d).direct) return;
-    // If the attempt has ended, its undo is over, and later writes would not be undone. So the attempt must not
+    // If the attempt has been rolled back, its writes from here on would not be undone. So the attempt must not
     // continue.
     if (!d.healthy() && !api::attempt_continues(d)) return;
     api::for_each_piece(reinterpret_cast<std::uintptr_t>(at), size, [&d](std::uintptr_t piece_at, unsigned piece) {

@@ -35,7 +35,7 @@ void* record_allocated(void* memory, destroyer free) {
     return memory;
 }
 
-/// Does the same for functions that return null if memory runs out.
+/// Works like record_allocated, but returns null instead of throwing std::bad_alloc.
 void* record_allocated_or_null(void* memory, destroyer free) noexcept {
     try {
         return record_allocated(memory, free);
@@ -44,7 +44,7 @@ void* record_allocated_or_null(void* memory, destroyer free) noexcept {
     }
 }
 
-/// If there is no memory to record the call, `memory` is leaked.
+/// Frees the memory when the transaction commits. If there is no memory to record the call, `memory` is leaked.
 void free_at_commit(void* memory, destroyer free) noexcept {
     if (memory == nullptr) return;
     descriptor* const d = running();

@@ -94,8 +94,8 @@ void* fill(void* to, int value, std::size_t size) {
 TUTTI_ITM_RANGES(memcpy, copy_in, copy_out, copy)
 TUTTI_ITM_RANGES(memmove, move_in, move_out, copy)
 
-// The ABI returns nothing here. But GCC 12 takes the result of the program's memset from the return register, so the
-// function returns it.
+// In the ABI, this function returns nothing. But GCC 12 reads the result of the program's memset from the return
+// register, so the function returns that result.
 TUTTI_ITM void* _ITM_memsetW(void* to, int value, std::size_t size) noexcept {
     return tutti::itm::fill(to, value, size);
 }

@@ -1,5 +1,5 @@
 // The lock of lists that change rarely: clone tables and sites. fork holds the lock, so that a child never starts with
-// the lock held by a missing thread.
+// the lock held by a thread that exists only in the parent.
 //
 // A thread that holds this lock may acquire only two kinds of locks: the heap's lock, and, to retire a list, the locks
 // of the registry of descriptors. fork acquires the locks in the same order. The thread must not acquire the dynamic

@@ -9,9 +9,9 @@
 namespace tutti::itm {
 namespace {
 
-// The language-specific data of a C++ frame says at which calls an exception can leave the frame. The data consists of
-// a header and a table of the ranges of code that may throw (Itanium C++ ABI: Exception Handling, "Tables"). Encodings
-// are those of DWARF's .eh_frame.
+// The language-specific data of a C++ frame describes the calls at which an exception can leave the frame. The data
+// consists of a header and a table of the ranges of code that may throw (Itanium C++ ABI: Exception Handling,
+// "Tables"). Encodings are those of DWARF's .eh_frame.
 constexpr unsigned char omitted = 0xff;
 constexpr unsigned char unsigned_leb = 0x01;
 constexpr unsigned char unsigned_four = 0x03;

@@ -56,7 +56,7 @@ detail::site_slot& slot_of(const void* resume) {
     const auto [place, is_new] = all.by_address.try_emplace(resume, nullptr);
     if (is_new) {
         detail::site_slot& made = all.slots.emplace_back();
-        // The texts are never freed, like the slot. They are copies, because an object may be unloaded before they are
+        // Like the slot, the texts are never freed. They are copies, because an object may be unloaded before they are
         // printed.
         made.file = ::strdup(where);
         made.function = made.file;

@@ -69,13 +69,13 @@ void describe_block(block& b, const registers& at, std::uint32_t properties, std
     b.error = errno;
 }
 
-/// Returns the value that the first return of begin has.
+/// Returns the value that begin returns the first time.
 std::uint32_t begun(block& b, std::uint32_t code) noexcept {
     b.returned = true;
     return code | save_live_variables;
 }
 
-/// Selects which code of the block runs: the code without barriers, if the block needs no barriers.
+/// Selects which version of the block's code runs. A block that needs no barriers runs the version without barriers.
 std::uint32_t code_of(std::uint32_t properties, bool direct) noexcept {
     const std::uint32_t wanted = direct ? uninstrumented_code : instrumented_code;
     const std::uint32_t runs =
@@ -132,21 +132,21 @@ TUTTI_COLD void record_biased(block_counters& counters, const void* block, bool 
     counters.record_switch({switch_reason::from_begin, nullptr, nullptr});
 }
 
-/// Runs f, which may send a signal to a block of the library, of this descriptor or of one around it. No block of the
-/// language that could receive the signal is open yet. The signal must not leave begin as an exception, because the
-/// compiler assumes that begin does not throw.
+/// Runs f, which may raise a signal for a block of the library. That block belongs to this descriptor or to one around
+/// it. No block of the language that could receive the signal is open yet. The signal must not leave begin as an
+/// exception, because the compiler assumes that begin does not throw.
 template <class F>
 void open_with_forwarding(descriptor& d, const runtime_state& s, const block* around, F&& f) {
     bool signalled = false;
     try {
         f();
     } catch (const detail::unwind&) {
-        signalled = true;  // the stack is left only after the end of the catch
+        signalled = true;  // the signal is forwarded after the end of the handler
     }
     if (!signalled) return;
     if (s.counters != nullptr && around == nullptr) {
-        // An idle descriptor receives a signal because another transaction waits for the transaction around this
-        // descriptor's.
+        // If the descriptor is idle, it receives a signal because another transaction waits for the transaction of the
+        // descriptor around it.
         if (d.running()) s.counters->record_abort(d.cause, s.counters->conflicting_block(), false);
         else s.counters->record_abort(abort_cause::killed, nullptr, false);
     }
@@ -256,8 +256,8 @@ void run_alone(descriptor& d, const char* why, const switch_key& key) {
         s.outermost->wants_serial = false;
     }
     s.direct = true;
-    // All blocks around a final block are final, so the loop stops at the first final block. An unsafe operation in a
-    // deep block need not walk to the outermost one each time.
+    // All blocks around a final block are final, so the loop stops at the first final block. Otherwise, repeated unsafe
+    // operations in a deep block would walk to the outermost block each time.
     for (detail::frame* f = d.frame_; f != nullptr; f = f->parent) {
         if (is_block(f) && std::exchange(static_cast<block*>(f)->final, true)) break;
     }
@@ -337,9 +337,10 @@ TUTTI_ITM void _ITM_commitTransaction() noexcept {
 
 TUTTI_ITM void _ITM_commitTransactionEH(void* exception) noexcept {
     descriptor& d = current();
-    // If the block has already ended, a signal on its way to a block of the library is passing here, and there is
-    // nothing to commit. There is an exception: a destructor was told to die while the signal passed. Then the attempt
-    // is doomed, but its block is still open, and the next check of the innermost frame finds the library's block.
+    // If the block has already ended, a signal is passing here on its way to a block of the library, and there is
+    // nothing to commit. There is one other case: the transaction was killed in a destructor that ran while the signal
+    // passed. Then the attempt is doomed and its block is still open, but the check of the innermost frame below finds
+    // the library's block.
     runtime_state& s = runtime_state_of(d);
     if (s.hardware.is_running()) return s.hardware.end();
     if (!is_block(d.frame_)) return;

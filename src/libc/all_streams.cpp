@@ -1,13 +1,13 @@
-// glibc flushes all streams under the lock of its list of streams, and waits there for the lock of each stream. A
-// transaction that owns a stream and opens another one waits for the lock of the list, which is a deadlock. Therefore
-// this library replaces these functions of glibc. The library's versions hold the lock of the list only while they try
-// the streams' locks.
+// glibc flushes all streams under the lock of its list of streams, and waits there for the lock of each stream. If a
+// transaction that owns a stream opens another one, it waits for the lock of the list, so the two threads wait for each
+// other forever. Therefore this library replaces glibc's functions that flush all streams. The library's versions hold
+// the lock of the list only while they try the streams' locks.
 //
-// The library replaces _flushlbf for the same reason, and fcloseall because glibc's version takes no lock at all, and
-// so would write uncommitted output.
+// The library replaces _flushlbf for the same reason, and fcloseall because glibc's version acquires no lock at all, so
+// it would write uncommitted output.
 //
-// At the end of the process, glibc writes all buffers without taking a lock. Output of other threads' transactions in
-// these buffers is not committed and must not be written; see end_streams. The child of a fork has a copy of the
+// At the end of the process, glibc writes all buffers without acquiring a lock. Output of other threads' transactions
+// in these buffers is not committed and must not be written; see end_streams. The child of a fork has a copy of the
 // buffers, and must not write uncommitted output either; see release_in_fork_child.
 #include "libc/all_streams.hpp"
 
@@ -74,7 +74,7 @@ bool try_flush(FILE* f, flush_selection what, int& result) noexcept {
     return true;
 }
 
-/// Restarts the transaction that owns `f`, if there is one, because it might wait for `t`.
+/// Restarts the transaction that owns `f`, if there is one, because that transaction might be waiting for `t`.
 void restart_owner(tx& t, const FILE* f) {
     conflict_word& word = conflict_word_of(f);
     if (acquire_word(descriptor::of(t), word, true)) release(word);
@@ -198,7 +198,7 @@ void stop_at_exit() noexcept {
 
 }  // namespace tutti::libc
 
-// These functions replace glibc's. The comment at the top of this file gives the reason.
+// The following functions replace glibc's. The comment at the top of this file gives the reason.
 extern "C" {
 TUTTI_EXPORT int fflush(FILE* f) { return f != nullptr ? _IO_fflush(f) : tutti::libc::flush_all(nullptr); }
 TUTTI_EXPORT int fcloseall() {

@@ -36,7 +36,7 @@ void* calloc(tx& t, std::size_t count, std::size_t size) { return noted(t, ::cal
 
 void free(tx& t, void* memory) {
     if (memory == nullptr) return;
-    // If there is no memory to record the call, `memory` is leaked.
+    // The commit frees `memory`. If there is no memory to record the call, `memory` is leaked.
     try {
         api::record_free(static_cast<descriptor&>(t), memory, free_memory);
     } catch (const std::bad_alloc&) {}

@@ -1,8 +1,8 @@
 // Converts calendar times. glibc works on private copies of the program's structures.
 //
-// glibc reads TZ from the environment, so a conversion of local time acquires the environment's lock, shared. glibc
-// derives the zone's data from TZ, and reads TZ again before each use of these data. If a roll-back restores TZ, it
-// also makes glibc read TZ again (environment.cpp), so tzset needs no undo action.
+// glibc reads TZ from the environment, so a conversion of local time acquires the environment's lock in shared mode.
+// glibc derives the zone's data from TZ, and reads TZ again before each use of these data. If a roll-back restores TZ,
+// it also makes glibc read TZ again (environment.cpp), so tzset needs no undo action.
 #include <time.h>
 #include <wchar.h>
 
@@ -32,7 +32,7 @@ tm* converted(tx& t, const time_t* at, tm* to, Convert convert) {
     return to;
 }
 
-/// Implements mktime and timegm. Both also normalize the fields.
+/// Implements mktime and timegm. Both functions also normalize the fields.
 template <class Convert>
 time_t seconds_of(tx& t, tm* at, Convert convert) {
     tm fields = read(t, at);

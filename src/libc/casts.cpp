@@ -13,8 +13,8 @@
 
 #include "libc/memory.hpp"
 
-// The function is declared under another name, because GCC evaluates calls of the real name and takes the hint for a
-// constant.
+// The function is declared under another name, because GCC evaluates calls of the real name, and assumes that the hint
+// is a constant.
 extern "C" void* tutti_plain_dynamic_cast(const void* object, const void* from, const void* to,
                                           std::ptrdiff_t hint) __asm__("__dynamic_cast");
 

@@ -93,8 +93,8 @@ private:
 #undef TUTTI_LIBC_VARIADIC
 #undef TUTTI_LIBC_ALIAS
 
-// Declared under other names, because some of the functions are overloaded in C++, and an overloaded name has no
-// address.
+// The functions are declared under other names, because some of them are overloaded in C++, and an overloaded name has
+// no address.
 #define TUTTI_LIBC(size, result, name, parameters, arguments) \
     extern "C" void tutti_address_of_##name() __asm__(#name); \
     extern "C" void tutti_address_of_clone_of_##name() __asm__("_ZGTt" #size #name);

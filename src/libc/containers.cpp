@@ -43,8 +43,8 @@ public:
         while (tree_node* const next = get(n, field)) n = next;
         return n;
     }
-    /// Rotates `down` to the side `side`: its child on the other side takes its place, and `down` becomes that child's
-    /// child.
+    /// Rotates the subtree of `down` towards `side`. The child of `down` on the other side moves up to the place of
+    /// `down`, and `down` becomes a child of this child.
     void rotate(tree_node* down, link side) {
         const link other = mirror(side);
         tree_node* const up = get(down, other);

@@ -1,7 +1,7 @@
 // The context of a call of the C library, and the way in which the call becomes irrevocable.
 //
 // A function in this folder has two entries. Instrumented code of GCC calls the transactional clone; blocks of the
-// library call tutti::libc::<name>(tx&, ...). Both run the same body.
+// library call tutti::libc::<name>(tx&, ...). Both entries run the same body.
 //
 // A body must not hold a resource (a lock, memory, a descriptor) only in a local variable during certain steps. These
 // steps are accesses to the program's memory, waits, and switches to irrevocability. Each of them may leave the frame
@@ -24,9 +24,9 @@ inline bool runs_without_barriers(const tx& t) noexcept {
     return itm::is_block(d.frame_) && itm::runtime_state_of(d).direct;
 }
 
-/// Returns the transaction in which the call `of` of a clone runs. Returns null if the clone must call the C library's
-/// own function: outside of transactions, and in a block that runs without barriers. If the call makes the block run
-/// alone, the report names the call.
+/// Clones call this function with the program's library call, `of`. Returns the transaction in which that call runs.
+/// Returns null if the clone must call the C library's own function: outside of transactions, and in a block that runs
+/// without barriers. If the call makes the block run alone, the report names the call.
 inline tx* transaction_of_call(const itm::library_call& of) noexcept {
     tx* const t = detail::current_transaction;
     if (t == nullptr || !detail::access::running(*t)) return nullptr;
@@ -46,7 +46,7 @@ void write_deferred_output(descriptor& d) noexcept;
 /// Ensures that the transaction commits, so that the caller may act irreversibly. A block of the language then runs
 /// alone and without barriers. A block of the library becomes irrevocable, and other transactions run at the same time.
 /// May restart the block. The library's report of such blocks shows `why` as the reason, and `advice` as an alternative
-/// for the user. Both are literals.
+/// for the user. Both strings are literals.
 inline void become_irrevocable(tx& t, const char* why, const char* advice = default_advice) {
     if (!in_language(t)) {
         t.become_irrevocable(why);

@@ -7,7 +7,7 @@
 // Two transactions conflict on the file (its device and inode), because duplicated descriptors share a position, and
 // all descriptors of one file share its size. Paper 004, figure 3, has a conflict word for each descriptor. This
 // library uses an abstract lock instead, because the lock has to be held until the call has been undone. A transaction
-// loses a conflict word earlier.
+// releases its conflict words earlier.
 //
 // Invariants
 //   FDT1  `closing` of the context's state leads to the recorded closes of the running attempt, the latest first
@@ -44,7 +44,7 @@ pending_close* find_closing(tx& t, int fd) noexcept;
 /// Fails like `hold_until_end` (effects.hpp).
 [[nodiscard]] bool lock_file(tx& t, const struct stat& about, bool shared);
 
-/// Call this before a call that reads the file by another way than the stream to which this block writes. Makes the
+/// Call this before a call that reads the file by other means than the stream to which this block writes. Makes the
 /// transaction irrevocable and writes the block's deferred output. Returns false if no output is deferred for the file
 /// (file_overlay.hpp).
 bool write_deferred_output_to(tx& t, const struct stat& about);

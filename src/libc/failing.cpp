@@ -1,6 +1,6 @@
-// Handles a failed assertion of <assert.h> or of libstdc++ (_GLIBCXX_ASSERTIONS) in a block. The process ends with the
-// message of that library (paper 002 asks for assert). The block becomes irrevocable first. Otherwise reads since its
-// last validation, which may be inconsistent, could end the process.
+// Handles a failed assertion of <assert.h> or of libstdc++ (_GLIBCXX_ASSERTIONS) in a block. As paper 002 requires for
+// assert, the process ends with the message of that library. The block becomes irrevocable first. Otherwise reads since
+// its last validation, which may be inconsistent, could end the process.
 #undef NDEBUG  // otherwise <cassert> declares nothing
 #include <cassert>
 #include <cstddef>

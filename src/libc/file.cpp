@@ -156,7 +156,7 @@ owned_stream* find(const context_state& s, const FILE* f) noexcept {
 /// Makes a record and registers its undo action. The record is not armed, because registering may leave the frame.
 /// Returns null if there is no memory for the record.
 owned_stream* prepare_owned_stream(descriptor& d, context_state& s, FILE* f, bool outermost) {
-    // This call leaves the frame if a signal is pending.
+    // attempt_continues leaves the frame if a signal is pending.
     if (!d.healthy()) static_cast<void>(api::attempt_continues(d));
     owned_stream* fresh = s.idle;
     try {
@@ -215,7 +215,8 @@ owned_stream* own_in_inner_block(tx& t, context_state& s, FILE* f) {
 
 /// Returns true if glibc's unlocked functions handle the stream as the header describes.
 bool is_ordinary(const FILE* f) noexcept {
-    // This is checked first, because glibc leaves the descriptor and the offset of a stream in memory undefined.
+    // The kind of stream is checked first, because glibc leaves the descriptor and the offset of a stream in memory
+    // undefined.
     return !is_in_memory(f) && f->_fileno >= 0 && f->_mode <= 0 && f->_markers == nullptr &&
            (f->_flags & in_backup) == 0;
 }
@@ -238,8 +239,8 @@ bool has_overlays(const context_state& s) noexcept {
     return at != nullptr;
 }
 
-/// Returns the overlay that holds output for that file. Returns null if no output of the transaction is deferred for
-/// the file.
+/// Returns the overlay that holds output for the file. Returns null if no output of the transaction is deferred for the
+/// file.
 const file_overlay* find_overlay(const context_state& s, const struct stat& about) noexcept {
     for (const owned_stream* at = s.newest; at != nullptr; at = at->older) {
         if (at->overlay != nullptr && at->overlay->stands_for(about)) return at->overlay;
@@ -569,7 +570,7 @@ bool file::has_buffered(off_t offset, int whence) const noexcept {
     off64_t to = offset;
     if (whence == SEEK_CUR && __builtin_add_overflow(to, f_->_offset - (f_->_IO_read_end - f_->_IO_read_ptr), &to))
         return false;
-    // glibc moves the kernel's position to where glibc believes the position to be. This changes nothing unless the
+    // glibc moves the kernel's position to the position that is stored in the FILE. This changes nothing unless the
     // program has used the descriptor directly, which POSIX leaves undefined.
     return to < f_->_offset && to >= f_->_offset - (f_->_IO_read_end - f_->_IO_buf_base);
 }
@@ -607,8 +608,8 @@ void file::before_moving() {
     if (detaches) return move_output_to_overlay();
     if (owned_->position_moved) return;
     const off64_t kernel = ::lseek64(f_->_fileno, 0, SEEK_CUR);
-    // The loop includes the older records, because this record may be merged into an older one, and what the older
-    // records know about the buffer becomes invalid.
+    // The loop includes the older records, because this record may be merged into an older one, and because the buffer
+    // will no longer contain the bytes to which the older records refer.
     for (owned_stream* at = owned_; at != nullptr; at = at->older) {
         if (at->file != f_ || at->position_moved) continue;
         at->position = kernel - (at->saved_state.read_end - at->saved_state.read_ptr);

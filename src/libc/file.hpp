@@ -21,30 +21,31 @@
 //
 // Output of the transaction must not reach the file before the commit. If glibc would write that output for a seek or
 // for input, an overlay of the file receives the output instead (file_overlay.hpp). The file must be a regular file.
-// From then on the overlay replaces the file: the stream reads from the overlay, and positions refer to it. A roll-back
-// of the FILE's outermost record drops the overlay. A roll-back of an inner record removes what was written to the
-// overlay since that record was made. The commit writes the overlay to the file. So does a call that makes the
+// From then on the overlay replaces the file: the stream reads from the overlay, and positions refer to the overlay. A
+// roll-back of the FILE's outermost record drops the overlay. A roll-back of an inner record removes what was written
+// to the overlay since that record was made. The commit writes the overlay to the file. So does a call that makes the
 // transaction irrevocable, or that accesses the file by another stream, a descriptor or a name.
 //
 // A stream of open_memstream makes no system call, but glibc moves its buffer when the buffer grows. Each record has an
-// image of the stream's contents, and a roll-back copies the image into the current buffer. A call that tells the
-// program where the bytes are (fflush, fclose) makes the transaction irrevocable, because the call writes the program's
+// image of the stream's contents, and a roll-back copies the image into the current buffer. fflush and fclose store the
+// address of the bytes in the program's variables. These calls make the transaction irrevocable, because they write the
 // variables without barriers.
 //
 // Invariants ("record": an `owned_stream`)
-//   FIL1  `newest` leads to the records of the running attempt, the latest first. It is out of date if its sequence is
-//         not that of the descriptor
+//   FIL1  `newest` leads to the records of the running attempt, the latest first. The pointer is out of date if its
+//         sequence is not that of the descriptor
 //   FIL2  the outermost record of a FILE holds the FILE's lock and its conflict word. If two FILEs share a word, one of
-//         their records holds it for both. Lock and word are released by `release`, after the commit is decided, or by
-//         `undo`
+//         their records holds the word for both. Lock and word are released by `release`, after the commit is decided,
+//         or by `undo`
 //   FIL3  a record whose index in the log of handlers is above the mark of the innermost block belongs to that block,
 //         or to a block inside it that has been merged. So the record's roll-back undoes exactly what the block did
 //   FIL4  a final record restores nothing, because bytes were written or read, which cannot be undone
-//   FIL5  while there is an overlay, the outermost record of its FILE holds it, each record of that FILE that existed
-//         at the latest output to the overlay is `position_moved`, and glibc makes no system call for the FILE
+//   FIL5  while there is an overlay, the outermost record of its FILE holds the overlay, each record of that FILE that
+//         existed at the latest output to the overlay is `position_moved`, and glibc makes no system call for the FILE
 //
 // A call may make a block of the language continue alone, without the possibility of a roll-back. At the end of that
-// call, the block releases its FILEs, because from then on it calls glibc's own functions, which may close the FILEs.
+// call, the block releases its FILEs, because from then on the block calls glibc's own functions, which may close the
+// FILEs.
 //
 // A transaction in a context that can be preempted owns no FILE. glibc's lock belongs to a thread, so the lock would
 // admit another context of the same thread. In such a context, every use of a FILE makes the transaction irrevocable

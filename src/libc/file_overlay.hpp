@@ -40,8 +40,8 @@ public:
 
     /// Reads like read(2). O(size + pages).
     [[nodiscard]] ssize_t read(char* to, std::size_t size) noexcept;
-    /// Writes all bytes, or no byte if it fails. Returns false if memory ran out or the file could not be read there.
-    /// O(size + pages).
+    /// Writes all bytes, or none on failure. Returns false if memory ran out, or if a page of the file could not be
+    /// read. O(size + pages).
     [[nodiscard]] bool write(const char* from, std::size_t size) noexcept;
     /// Undoes all writes except the first `count`. Does not change the position.
     void undo_to(std::size_t count) noexcept;
@@ -70,8 +70,8 @@ private:
           position_{position},
           size_{about.st_size} {}
 
-    /// Reads the pages of that range that are not yet in memory. Returns false and sets errno if the file could not be
-    /// read. May throw std::bad_alloc.
+    /// Reads those pages of the `size` bytes at `at` that are not yet in memory. Returns false and sets errno if the
+    /// file could not be read. May throw std::bad_alloc.
     [[nodiscard]] bool has(off64_t at, std::size_t size);
     /// Calls f(bytes of a page, count, offset from `at`) for each page. The first argument is null if the page is not
     /// in memory.

@@ -200,7 +200,7 @@ bool text_of_format::format(const char* format, va_list arguments) {
             if ((types.at[i] & PA_FLAG_LONG_DOUBLE) != 0) v.ld = va_arg(arguments, long double);
             else v.d = va_arg(arguments, double);
         } else {
-            // On x86-64 an int takes the space of a long long. glibc reports int for %Ld and %qd.
+            // On x86-64 an int argument occupies as much space as a long long. glibc reports int for %Ld and %qd.
             v.ll = va_arg(arguments, long long);
         }
     }

@@ -1,10 +1,10 @@
-// Local statics that a block initialises. This file defines the clones of the C++ ABI's __cxa_guard_acquire, release
-// and abort. It also defines clones of two other functions: the load that checks whether a static is initialised, and
-// the registration of its destructor.
+// Handles local statics that a block initialises. This file defines the clones of the C++ ABI's __cxa_guard_acquire,
+// release and abort. It also defines clones of two other functions: the load that checks whether a static is
+// initialised, and the registration of its destructor.
 //
-// A block that initialises a static acquires the real guard. So every other thread waits, or behaves otherwise as it
-// does when another thread initialises the static. The block writes the object through barriers. The end of the
-// transaction also decides the state of the guard:
+// A block that initialises a static acquires the real guard. So every other thread waits, or does whatever it does
+// while another thread initialises the static. The block writes the object through barriers. The end of the transaction
+// also decides the state of the guard:
 //
 //   the block          the guard's bytes          what a thread outside of the block sees
 //   has acquired it    pending                    an initialisation in progress
@@ -14,7 +14,7 @@
 //   has aborted it     pending, until it commits  the same, because the undo log still has entries for the object
 //
 // A roll-back restores memory before it runs owned_resource::undo. So when the guard is free again, the object has the
-// bytes that it had before the block, and the next thread initialises it from that state.
+// bytes that it had before the block. The next thread initialises the object from that state.
 //
 // A block never sleeps for a guard while other threads may wait for the block, but restarts after some milliseconds.
 // Only a block that must commit waits in libstdc++'s own function.

@@ -1,5 +1,5 @@
-// Queries about a process and its threads, which store their answers in the program's memory. Also values of threads
-// that a roll-back restores.
+// Queries about a process and its threads, which store their answers in the program's memory. Also calls on semaphores
+// and on the values of thread-specific keys, which a roll-back undoes.
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/random.h>

@@ -41,7 +41,7 @@ bool read_until(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_
     return true;
 }
 
-/// Does the same for a stream that the transaction does not own. The call must be irrevocable.
+/// Works like read_until, for a stream that the transaction does not own. The call must be irrevocable.
 bool read_irrevocably_until(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
     n = 0;
     char part[512];

@@ -43,7 +43,7 @@ std::size_t copy_string(tx& t, char* to, std::size_t room, const char* from, boo
         const std::uint64_t loaded = load_word(t, reinterpret_cast<const std::uint64_t*>(at - before)) >> (8 * before);
         const unsigned bytes = sizeof(std::uint64_t) - before;
         std::memcpy(to + n, &loaded, sizeof loaded);
-        // The lowest top bit that is set in the result belongs to the first byte that is 0.
+        // In the result, the lowest byte whose top bit is set corresponds to the first byte that is 0.
         const std::uint64_t zeros = (loaded - ones) & ~loaded & tops;
         const unsigned length = zeros != 0 ? static_cast<unsigned>(__builtin_ctzll(zeros)) / 8 : 8;
         n += std::min(length, bytes);

@@ -38,7 +38,7 @@ void store_pointer(tx& t, T** to, T* value) {
     else tutti::store(t, word, bits);
 }
 
-/// Copies any size with any alignment from the program's memory. `to` is private.
+/// Copies any number of bytes, with any alignment, from the program's memory. `to` is private.
 void copy_in(tx& t, void* to, const void* from, std::size_t size);
 /// Copies to the program's memory. `from` is private.
 void copy_out(tx& t, void* to, const void* from, std::size_t size);
@@ -154,8 +154,7 @@ const C* private_string(tx& t, const C* of, C (&room)[Room], std::size_t& size) 
     return copy;
 }
 
-/// Returns a private copy of a path in the same way. For a null path, returns null and sets errno to EFAULT, as system
-/// calls do.
+/// Works like private_string, for a path. For a null path, returns null and sets errno to EFAULT, as system calls do.
 template <std::size_t Room>
 const char* private_path(tx& t, const char* of, char (&room)[Room], std::size_t& size) {
     if (of != nullptr) return private_string(t, of, room, size);

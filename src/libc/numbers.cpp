@@ -67,7 +67,7 @@ Number integer(tx& t, const C* s, C** end, int base, Number (*convert)(const C*,
         const C c = at.next();
         behind = at.at();
         if (significant == 0 && d == 0) {
-            // One leading zero represents all of them.
+            // One leading zero stands for all leading zeros.
             if (out == copy || out[-1] != '0') *out++ = c;
         } else if (significant++ < max_digits) {
             *out++ = c;

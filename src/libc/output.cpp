@@ -1,6 +1,6 @@
-// Output to streams. Output that fits into the buffer stays there: a roll-back removes it, and glibc writes it to the
-// file when glibc writes the buffer. If a call would make a system call, it first makes the transaction irrevocable, so
-// the call's result and errno are those of the system call.
+// Output to streams. Output that fits into the buffer stays there. A roll-back removes the output; otherwise glibc
+// writes the output to the file together with the rest of the buffer. If a call needs a system call, the transaction
+// becomes irrevocable first, so the call's result and errno are those of the system call.
 #include <algorithm>
 #include <cerrno>
 #include <climits>

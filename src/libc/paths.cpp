@@ -87,7 +87,7 @@ int remove_name(tx& t, int folder, const char* path, const char* why, Call call)
     });
 }
 
-/// Creates a name by `call(private path)`. A roll-back removes it.
+/// Creates a name by `call(private path)`. A roll-back removes the name.
 template <class Call>
 int create_name(tx& t, int folder, const char* path, Call call) {
     const char* const p = copy_path(t, path);
@@ -283,8 +283,8 @@ int renameat2(tx& t, int from_folder, const char* from, int to_folder, const cha
             return 0;
         }
         if (flags != 0) return -1;
-        // Either the new name exists, or the file system does not support the flag. The latter error is EINVAL, which
-        // has other causes, too.
+        // Either the new name exists, or the file system does not support the flag. In the latter case the error is
+        // EINVAL, which has other causes, too.
         if (errno != EEXIST && errno != EINVAL && errno != ENOSYS) return -1;
     }
     become_irrevocable(t, flags == 0 ? "rename onto a name that exists" : "renameat2 with flags");

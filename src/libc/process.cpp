@@ -63,7 +63,8 @@ void vsyslog(tx& t, int priority, const char* format, va_list arguments) {
     if (kept != nullptr) {
         std::memcpy(kept, text.begin(), text.size());
         kept[text.size()] = 0;
-        // This memory is freed only after the commit has been published.
+        // The deferred call may use the private memory of `kept`, which is freed only after the commit has been
+        // published.
         if (defer(t, detail::handler_point::at_commit, [=] { ::syslog(priority, "%s", kept); })) return;
     }
     become_irrevocable(t, "syslog, without memory to defer it");

@@ -2,7 +2,7 @@
 //
 // The drand48 family and rand_r keep their state in plain memory without a lock. This state is treated like memory of
 // the program. random and rand guard their state by a lock that only glibc can acquire. Therefore an abstract lock
-// ensures that only one transaction at a time uses this state. The first use in a block saves the state, and a
+// ensures that only one transaction at a time uses the state of random. The first use in a block saves the state, and a
 // roll-back of the block restores it with initstate and setstate. If another thread calls random outside of
 // transactions at that very moment, it may get a number of another sequence.
 #include <cstddef>
@@ -125,7 +125,7 @@ template <class Call>
 auto with_data(tx& t, Call call) {
     return with(t, data, call);
 }
-/// Does the same with the state that the caller passes.
+/// Runs `call` on a private copy of the state that the caller passes, and writes the copy back.
 template <class Call>
 auto with_state(tx& t, unsigned short* state, Call call) {
     unsigned short copy[3];

@@ -276,8 +276,8 @@ int scan::deliver() {
         try {
             api::record_allocation(static_cast<descriptor&>(t_), memory, release);
         } catch (const std::bad_alloc&) {
-            // If memory is already registered, it is freed when the transaction ends. The transaction cannot continue
-            // for long.
+            // Memory that is already registered is freed when the transaction ends. The transaction cannot continue for
+            // long, because memory is exhausted.
             std::free(memory);
             memory = untouched;
             last_error_ = ENOMEM;

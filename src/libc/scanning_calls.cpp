@@ -45,7 +45,8 @@ private:
 /// Returns the reason why the stream gave no bytes, or 0 at its end.
 int error_of(FILE* f) noexcept { return ::feof(f) == 0 ? errno : 0; }
 
-/// Returns to the stream the latest bytes that the scan did not use, because they are still in the stream's buffer.
+/// Scans the bytes of a stream that the transaction owns. The bytes that the scan did not use stay in the stream,
+/// because they are still in its buffer.
 int scan_owned(file& from, FILE* f, scan& what, taken& bytes) {
     for (;;) {
         const std::size_t more = from.available();

@@ -102,7 +102,8 @@ void qsort_r(tx& t, void* base, std::size_t count, std::size_t size, comparison_
 
 void* bsearch(tx& t, const void* key, const void* base, std::size_t count, std::size_t size, comparison compare) {
     const comparison call = callable(t, compare);
-    // The clone of the program's comparison has its own barriers.
+    // The clone of the program's comparison reads the elements through barriers of its own, so no private copy is
+    // needed.
     if (in_language(t)) return find(base, count, size, [=](const void* e) { return call(key, e); });
     const private_array<std::max_align_t> element{t, size / sizeof(std::max_align_t) + 1};
     if (element.at == nullptr) throw std::bad_alloc{};

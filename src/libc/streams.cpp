@@ -97,8 +97,8 @@ FILE* fopen(tx& t, const char* path, const char* mode) {
     const int flags = flags_of(m);
     if (flags < 0) return std::fopen(p, m);  // fails
     open_effect what = effect_of_open(AT_FDCWD, p, flags);
-    // No x is added to a mode with an encoding. Neither is an x added to a mode with so many letters that glibc would
-    // no longer read the last ones.
+    // No x is added to a mode with an encoding, or to a mode with so many letters that glibc would no longer read the
+    // last letters.
     if (what == open_effect::creates && (std::strchr(m, ',') != nullptr || mode_size > 6)) what = open_effect::final;
     FILE* f = nullptr;
     if (what == open_effect::creates) {

@@ -83,7 +83,7 @@ std::size_t strspn(tx& t, const char* s, const char* set) {
 std::size_t strcspn(tx& t, const char* s, const char* set) { return static_cast<std::size_t>(first_of(t, s, set) - s); }
 
 char* strtok(tx& t, char* s, const char* delimiters) {
-    // glibc's strtok also runs this call, because the position of the last call is hidden in glibc.
+    // This call is left to glibc's strtok, because glibc hides the position at which the previous call has stopped.
     become_irrevocable(t, "where strtok stands in its string is hidden in the C library", "use strtok_r");
     return std::strtok(s, delimiters);
 }

@@ -112,8 +112,8 @@ private:
     bool contains_[256]{};
 };
 
-/// Returns the string's first character that is in `set`, or, if `in_set` is false, the first that is not in it. If
-/// there is no such character, returns the string's end.
+/// Returns the string's first character that is in `set`. If `in_set` is false, returns the first character that is not
+/// in `set`. If there is no such character, returns the string's end.
 template <class C>
 C* first_of(tx& t, const C* in, const C* set, bool in_set = true) {
     const character_set<C> characters{t, set};
@@ -133,7 +133,8 @@ C* search(tx& t, const C* in, std::size_t limit, bool string, const C* needle, s
     // falls_to[n] characters at the end of wanted[0, n] are also the beginning of `wanted`.
     const private_array<std::size_t> falls_to{t, size};
     if (wanted.at == nullptr || falls_to.at == nullptr) {
-        // If there is no memory for the table, the function cannot report this, so it searches slowly.
+        // The function cannot report that there is no memory for the table. So it then searches without the table,
+        // which is slow.
         for (;; ++in, --limit) {
             if (size > limit) return nullptr;
             const bool is_here =

@@ -17,7 +17,7 @@ __attribute__((weak)) void* _ITM_cxa_allocate_exception(std::size_t);
 
 namespace {
 
-/// In a block, `construct(where, arguments...)` replaces the constructor.
+/// Throws an E. In a block, `construct(where, arguments...)` constructs the exception instead of E's constructor.
 template <class E, class Construct, class... Arguments>
 [[noreturn]] void throw_in_block(Construct construct, Arguments... arguments) {
     const tutti::tx* const t = tutti::libc::transaction_of_call({});

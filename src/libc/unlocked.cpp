@@ -1,5 +1,5 @@
-// The stdio functions that do not lock the stream. In a transaction they equal the functions that lock it, because the
-// transaction owns the stream.
+// The stdio functions that do not lock the stream. In a transaction, each of them does the same as the function that
+// locks the stream, because the transaction owns the stream.
 #include "tutti/libc/functions.hpp"
 
 namespace tutti::libc {

@@ -17,7 +17,7 @@ int number(const char*& at) noexcept {
     for (; *at >= '0' && *at <= '9'; ++at) n = n < INT_MAX / 10 ? 10 * n + (*at - '0') : INT_MAX;
     return n;
 }
-/// Parses "12$" and moves after it. Returns the number of that argument, from 0. If there is no "12$", returns the
+/// Parses "12$" and moves `at` after it. Returns the number of that argument, from 0. If there is no "12$", returns the
 /// number of the next argument.
 int position(const char*& at, int& next, bool takes) noexcept {
     const char* behind = at;
@@ -94,7 +94,7 @@ const void* wide_format::string(const void* from, bool wide, std::size_t limit) 
     if (wide) {
         size = length(t_, static_cast<const wchar_t*>(from), limit) * sizeof(wchar_t);
     } else {
-        // Copies only the bytes of that many characters, because there may be no terminating 0 after them.
+        // Copies only the bytes of `limit` characters, because no terminating 0 may follow these bytes.
         mbstate_t state{};
         cursor at{t_, static_cast<const char*>(from)};
         for (std::size_t characters = 0; characters < limit; ++size) {

@@ -85,7 +85,7 @@ int vswprintf(tx& t, wchar_t* to, std::size_t size, const wchar_t* format, va_li
     }
 }
 
-// The same functions under other names, and the forms that do not lock the stream.
+// The functions above under other names, and their variants that do not lock the stream.
 wint_t getwc(tx& t, FILE* f) { return libc::fgetwc(t, f); }
 wint_t getwchar(tx& t) { return libc::fgetwc(t, stdin); }
 wint_t putwc(tx& t, wchar_t c, FILE* f) { return libc::fputwc(t, c, f); }

@@ -18,8 +18,8 @@ void move_all(log<retired>& from, log<retired>& to) noexcept {
 
 }  // namespace
 
-/// The objects that contexts have left behind when they ended. No context owns these objects, so each context's
-/// collection also collects here.
+/// The objects that contexts have left behind when they ended. No context owns these objects, so the collections of all
+/// contexts also collect these objects.
 struct orphaned_limbo {
     base::lock lock;
     std::atomic<bool> has_objects{false};  // a hint: without objects, collections do not acquire the lock

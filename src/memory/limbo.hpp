@@ -63,12 +63,13 @@ public:
     void collect(const status_record& self) noexcept;
     /// Moves the objects that cannot be destroyed yet to the orphaned limbo, because the context ends.
     void move_to_orphaned_limbo(const status_record& self) noexcept;
-    /// Moves all objects to `to`. Any thread may call this. If it throws std::bad_alloc, it has moved no object.
+    /// Moves all objects to `to`. Any thread may call this. If the function throws std::bad_alloc, it has moved no
+    /// object.
     void drain_to(log<retired>& to);
     /// Cleans up in the child of a fork, where the owner does not exist. Drops objects that the owner was moving during
     /// the fork, because they may be in two logs at once. REQUIRES: no other thread exists.
     void reset_in_fork_child() noexcept;
-    /// Returns true if destructors of this limbo's objects run on the owner's thread.
+    /// Returns true if destructors of this limbo's objects are running on the owner's thread.
     [[nodiscard]] bool is_collecting() const noexcept { return collecting_; }
     /// Returns a counter that is odd while the owner destroys objects that it has removed from the limbo.
     [[nodiscard]] const std::atomic<std::uint32_t>& destroying() const noexcept { return destroying_; }
@@ -134,10 +135,10 @@ void destroy_each(const log<retired>& objects) noexcept;
 [[nodiscard]] bool has_orphaned_objects() noexcept;
 /// Returns how many threads are destroying objects of the orphaned limbo.
 [[nodiscard]] const std::atomic<std::uint32_t>& orphan_destroyer_count() noexcept;
-/// Resets the number of these threads in the child of a fork.
+/// Resets orphan_destroyer_count in the child of a fork.
 void reset_orphan_destroyers() noexcept;
-/// Moves all objects of the orphaned limbo to `to`. If it throws std::bad_alloc, it has moved no object. REQUIRES:
-/// lock_orphaned_limbo was called.
+/// Moves all objects of the orphaned limbo to `to`. If the function throws std::bad_alloc, it has moved no object.
+/// REQUIRES: lock_orphaned_limbo was called.
 void take_orphaned_objects(log<retired>& to);
 
 /// Lock and unlock the orphaned limbo. While it is locked, no context adds objects to it or removes objects from it.

@@ -2,11 +2,12 @@
 //
 // Memory. A log keeps up to `kept_bytes` of its memory for the next transactions, without a time limit. A log that
 // grows beyond that size is large, and sets a flag of its owner. The owner divides its transactions into periods. A
-// period has so many transactions that counting them costs nothing compared with the one that made the log large. The
-// owner calls `record_usage` at the end of each transaction and `end_period` at the end of each period. If the period
-// has used less than a quarter of a large log, the log then shrinks to twice the used part. So a log keeps its size
-// while each period has one large transaction. If only one transaction in many periods is large, growing costs a
-// constant for each entry that it logs. Memory that stays unused for a whole period is freed at the end of the period.
+// period has so many transactions that counting them costs nothing compared with the transaction that made the log
+// large. The owner calls `record_usage` at the end of each transaction and `end_period` at the end of each period. If
+// the period has used less than a quarter of a large log, the log then shrinks to twice the used part. So a log keeps
+// its size while each period has one large transaction. If only one transaction in many periods is large, growing costs
+// a constant for each entry that it logs. Memory that stays unused for a whole period is freed at the end of the
+// period.
 //
 // Entries set aside. A log can set entries aside: they move to the other end of its memory, where walks through the log
 // do not visit them.
@@ -14,8 +15,8 @@
 //   begin_          end_          capacity_              limit_
 //     | the entries   | room        | those set aside      |
 //
-// An entry that is set aside takes the room that the entry had before, so setting aside entries of the log never needs
-// memory.
+// An entry that is set aside occupies the room that the entry had before, so setting aside entries of the log never
+// needs memory.
 #pragma once
 
 #include <algorithm>
@@ -105,7 +106,7 @@ public:
 
     /// Returns how many entries are set aside.
     [[nodiscard]] std::size_t aside() const noexcept { return static_cast<std::size_t>(limit_ - capacity_); }
-    /// Returns entry number `i` of those set aside, counted in the order in which they were set aside.
+    /// Returns the entry that was set aside as number `i`, counted from 0.
     [[nodiscard]] T& aside(std::size_t i) noexcept {
         TUTTI_ASSERT(i < aside(), "log index out of range");
         return limit_[-1 - static_cast<std::ptrdiff_t>(i)];
@@ -132,7 +133,7 @@ public:
 private:
     TUTTI_COLD void grow(std::size_t more) {
         // The new size is twice the capacity, not twice the used part. Otherwise a caller that reserves entries one by
-        // one while the log is empty would make it grow each time.
+        // one while the log is empty would make the log grow each time.
         const std::size_t room = bytes() / sizeof(T);
         if (!resize(std::max({std::size_t{128}, room * 2, size() + aside() + more}))) throw std::bad_alloc{};
         if (large_flags_ != nullptr && is_large()) *large_flags_ |= large_flag_;

@@ -1,7 +1,7 @@
 // The status records, each of which contains the state of one descriptor's transaction, and the directory of all status
 // records.
 //
-// The state word holds a sequence number and the status of the architecture page:
+// The state word holds a sequence number and a status (docs/architecture.md describes the statuses):
 //
 //   63 … 4 sequence | 3 … 0 status
 //
@@ -22,7 +22,7 @@
 // the state, the owner would also need one, in every commit.)
 //
 // In the same way, the owner announces that its transaction has ended and has released everything that it held.
-// `sleepers` is odd if a thread may sleep on that word:
+// The word `sleepers` is odd if a thread may sleep on it:
 //
 //   owner:   releases what others wait for, e.g. state = idle; light_fence; if `sleepers` is odd: ++sleepers, wakes all
 //   sleeper: seen = sleepers |= 1; heavy_fence; unless the transaction is over: sleeps while `sleepers` is `seen`
@@ -69,11 +69,11 @@ struct alignas(128) status_record {
     detail::shared<std::uint32_t> uses_plain_memory{0};
     /// `replies_requested` counts the requests to the running transaction to confirm that its reads are current.
     /// `replies_given` is the number of requests that the transaction has answered; see
-    /// core/privatization/quiescence.hpp. Both wrap, and are compared by their difference.
+    /// core/privatization/quiescence.hpp. Both counters wrap, and are compared by their difference.
     detail::shared<std::uint32_t> replies_requested{0};
     detail::shared<std::uint32_t> replies_given{0};
-    /// The number of this context's waits that have not yet stored up to which version no commit quiesces. The context
-    /// counts each wait before the end of the transaction whose snapshot the wait uses; see
+    /// Counts this context's waits that have not yet stored their result: the version up to which no commit quiesces.
+    /// The context counts a wait before the end of the transaction whose snapshot the wait uses; see
     /// core/privatization/quiescence.hpp.
     detail::shared<std::uint32_t> pending_quiescence_waits{0};
     /// The version of a commit that is publishing or waits in quiescence. Before a commit draws its version, this word
@@ -96,7 +96,7 @@ inline constexpr std::uint32_t max_status_records = std::uint32_t{1} << 20;
 void register_status_record(status_record& a);
 /// Returns how many numbers are in use. The result never decreases.
 [[nodiscard]] std::uint32_t status_record_count() noexcept;
-/// Returns the status record with that number. REQUIRES: id < status_record_count() at some earlier time.
+/// Returns status record number `id`. REQUIRES: id < status_record_count() at some earlier time.
 [[nodiscard]] status_record& status_record_of(std::uint32_t id) noexcept;
 
 /// The address of all status records for debuggers: `chunks` points to an array of pointers to arrays of 2^chunk_bits

@@ -70,7 +70,7 @@ void write_index::grow(const log<write_entry>& entries) {
 
 void write_index::drop(const log<write_entry>& entries, std::size_t kept) noexcept {
     const std::size_t dropped = entries.size() - kept;
-    // Entries are removed newest first, as the argument at write_index requires.
+    // Entries are removed newest first, as the proof at write_index requires.
     for (std::size_t i = entries.size(); !slots_.empty() && i-- > kept;) {
         const std::size_t mask = slots_.size() - 1;
         std::size_t at = hash(entries.begin()[i].address) & mask;

@@ -41,11 +41,12 @@ class write_index {
 public:
     /// Returns the number of the entry for `address`, or no_entry.
     [[nodiscard]] std::uint32_t find(const log<write_entry>& entries, const word* address) const noexcept;
-    /// Adds the last entry, number entries.size() - 1. If it throws std::bad_alloc, the index is unchanged. REQUIRES:
-    /// the address of that entry is not in the index.
+    /// Adds the last entry, number entries.size() - 1. If the function throws std::bad_alloc, the index is unchanged.
+    /// REQUIRES: the address of that entry is not in the index.
     void add(const log<write_entry>& entries);
-    /// Makes room so that adding `more` entries after those of `entries` cannot fail. If it throws std::bad_alloc, the
-    /// index is unchanged. Makes no room if nothing is indexed and the `more` entries will be searched in place.
+    /// Makes room so that adding `more` entries after those of `entries` cannot fail. If the function throws
+    /// std::bad_alloc, the index is unchanged. Makes no room if nothing is indexed and the `more` entries will be
+    /// searched in place.
     void reserve(const log<write_entry>& entries, std::size_t more);
     /// Removes entries number `kept` and later, before they are dropped from the log. This costs as much as adding
     /// them.

@@ -1,7 +1,7 @@
 // Counters that one thread writes and any thread reads: a single number, and a set of numbers by key.
 //
-// Thread safety: the owner is the only writer, and loads and stores relaxed; other threads may read each number at any
-// time. A keyed counter only grows, at its head. A thread that loads the head (acquire, partner: the release in
+// Thread safety: the owner is the only writer, and uses relaxed loads and stores. Other threads may read each number at
+// any time. A keyed counter only grows, at its head. A thread that loads the head (acquire, partner: the release in
 // keyed_counter::at) finds every earlier entry complete. If memory runs out, only counts are lost.
 #pragma once
 

@@ -31,10 +31,10 @@ inline unsigned line_of(const detail::call_site& where) noexcept {
 }
 
 /// Returns the site of a call, and creates the site at the first call. The call's slot remembers the first site, so
-/// that two loads find the site of a block with one name, or no name. Throws std::bad_alloc.
+/// that two loads find the site of a block that always has the same name, or no name. Throws std::bad_alloc.
 site& site_of(const detail::call_site& where, const char* given_name);
 
-/// Returns the site with that number. REQUIRES: id < sites().
+/// Returns site number `id`. REQUIRES: id < sites().
 [[nodiscard]] const site& site_number(std::uint32_t id);
 [[nodiscard]] std::uint32_t sites();
 

@@ -23,11 +23,11 @@ struct contended {
 };
 
 /// The maximum time for which a block stays in a queue. The time is long, because waiting is the purpose of a queue.
-/// But it must be limited, because the holder may wait for a block behind it, for example by a lock of the program.
-/// Without a limit, the program would stop.
+/// But the time must be limited, because the block at the head of the queue may wait for a block behind it, for example
+/// for a lock of the program. Without a limit, the program would stop.
 constexpr std::chrono::milliseconds longest_in_queue{20};
 
-/// Sites that are on trial or serialised. The table has few places, so other sites wait until one of these is resting
+/// Sites that are on trial or serialised. The table has few places, so other sites wait until one of these sites rests
 /// again.
 constinit std::array<detail::shared<contended*>, 8> watched{};
 
@@ -125,8 +125,8 @@ void wait_in_queue(core::descriptor& self) noexcept {
 }
 
 void note_defeat(core::descriptor& self) noexcept {
-    // If an execution was queued, its defeat was only simulated, so this defeat proves nothing about the contention of
-    // its site.
+    // For a queued execution, core::enqueue has recorded the defeat of an attempt that never ran. So its defeats prove
+    // nothing about the contention of its site.
     if (!core::is_defeat(self.cause) || self.run.queued) return;
     contended* const c = find_or_make(self);
     if (c == nullptr) return;

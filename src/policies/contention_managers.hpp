@@ -15,9 +15,9 @@ namespace tutti::policies {
 // ---- timestamp: the older transaction wins. An execution draws its age at its first conflict, and keeps the age over
 // its restarts. So every execution becomes the oldest at some time, and does not starve.
 //
-// After "greedy" (Guerraoui, Herlihy, Pochon: PODC 2005), which draws the age at the start. Here the age is drawn at
-// the first conflict, so executions without a conflict need not access the counter. This changes the order only among
-// transactions that have not conflicted.
+// The policy follows "greedy" (Guerraoui, Herlihy, Pochon: PODC 2005), which draws the age at the start. Here the age
+// is drawn at the first conflict, so executions without a conflict need not access the counter of ages. This changes
+// the order only among transactions that have not conflicted.
 
 inline core::verdict older_wins(core::descriptor& self, core::descriptor& other, abort_cause /*where*/) noexcept {
     return core::is_older(self, other) ? core::verdict::kill_other : core::verdict::wait;
@@ -118,10 +118,10 @@ inline constexpr core::policy priority{
     .start = announce_priority,
     .remote = {.precedence = core::remote_conflict_rules::precedence_rule::priority}};
 
-// ---- deadline: the earlier deadline wins; if the deadlines are equal, the older transaction (Maldonado et al., 6). A
-// transaction without a deadline loses to all transactions with a deadline. A writer conflicts with readers whose reads
-// are visible. Reads become visible when the deadline is near. At that time the thread also keeps its processor until
-// the commit, if possible (5, "Time-slice extensions").
+// ---- deadline: the earlier deadline wins; if the deadlines are equal, the older transaction wins (Maldonado et al.,
+// section 6). A transaction without a deadline loses to all transactions with a deadline. A writer conflicts with
+// readers whose reads are visible. Reads become visible when the deadline is near. At that time the thread also keeps
+// its processor until the commit, if possible (section 5, "Time-slice extensions").
 
 /// How long a thread may be off its processor while the other threads of that processor run. The value is the period
 /// that Linux 6.1 divides among the threads on eight processors or more. Other kernels and machines have a shorter

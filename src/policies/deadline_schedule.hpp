@@ -2,11 +2,12 @@
 // "Kernel-Assisted Scheduling and Deadline Support for Software Transactional Memory", 4.2 and figure 2.
 //
 // How early attempts become stricter. L, V and I are the durations of an optimistic, a visible and an irrevocable
-// attempt. A visible attempt may fail at its end. After it, there must be time for an irrevocable attempt, which may
-// wait for its turn as long as it runs: V + 2 I before the deadline. Before the visible attempt, there must be time for
-// two more optimistic attempts: 2 L more. The paper assumes V = 2 L and I = L, hence its 4 L and 6 L. A scan of many
-// variables takes 10 to 70 times as long in the stricter modes. So here V and I are percentiles of the site's
-// measurements, as L is; the paper's values apply until there are measurements.
+// attempt. A visible attempt may fail at its end. After the visible attempt, there must be time for an irrevocable
+// attempt, which may wait for its turn as long as it runs. So the visible attempt begins V + 2 I before the deadline.
+// Before the visible attempt, there must be time for two more optimistic attempts, which take 2 L more. The paper
+// assumes V = 2 L and I = L, hence its 4 L and 6 L. A scan of many variables takes 10 to 70 times as long in the
+// stricter modes. So here V and I are percentiles of the site's measurements, as L is; the paper's values apply until
+// there are measurements.
 //
 // Whether attempts become stricter at all. A strict attempt takes longer and delays others. So there must be evidence
 // that an ordinary attempt would be late, and that a strict one would not:
@@ -17,7 +18,7 @@
 // So a block that others do not disturb never becomes stricter. core/modes/strictness_trial.hpp finds the sites where
 // strictness keeps more deadlines.
 //
-// Factors other than the defaults apply without these two conditions.
+// If the user sets factors other than the defaults, these factors apply without the two conditions.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Policies that always abort their own transaction. They differ in the wait before the next attempt: suicide, delay,
-// backoff, yield, serialize-spin, serialize. A further one, which needs more code, is in serialize_soft.cpp.
+// backoff, yield, serialize-spin, serialize. The policy serialize-soft, which needs more code, is in
+// serialize_soft.cpp.
 #pragma once
 
 #include "base/futex.hpp"
@@ -20,8 +21,8 @@ inline core::verdict choose_self_abort(core::descriptor& /*self*/, core::descrip
 /// Conflicts with blocks of other processes are handled in the same way: the loser waits only between two attempts.
 inline constexpr core::remote_conflict_rules remote_self_abort{.may_wait = false};
 
-// ---- suicide: run again at once. The baseline of Maldonado et al.; only chance keeps two transactions from aborting
-// each other forever.
+// ---- suicide: run again at once. This is the baseline of Maldonado et al. Only chance keeps two transactions from
+// aborting each other forever.
 
 inline void pause_for_one_spin(core::descriptor& /*self*/) noexcept { base::spin_turn(); }
 
@@ -78,9 +79,9 @@ inline constexpr core::policy yield{.name = "yield",
 // 2.1 and algorithm 1). The paper's WAIT and RELEASEALL correspond to core::wait_for_commit and to the end of every
 // attempt, which reads one flag anyway. So serialization costs nothing while no transaction waits.
 //
-// If the winner itself is aborted, the loser waits over all restarts of the winner. But the loser does not wait for a
-// winner that waits for the loser, directly or through others. In this case, both have lost to each other at the same
-// time, so the loser runs.
+// If the winner itself is aborted, the loser continues to wait until the winner has restarted and committed. But the
+// loser does not wait for a winner that waits for the loser, directly or through others. In this case, both have lost
+// to each other at the same time, so the loser runs.
 
 template <bool Spinning>
 void pause_until_commit(core::descriptor& self) noexcept {

@@ -11,10 +11,10 @@ namespace tutti::policies {
 /// Returns all policies in the order of tutti::policy. The first entry, `standard`, means that no policy is set.
 [[nodiscard]] std::span<const core::policy* const> all() noexcept;
 
-/// Returns the policy with that value. REQUIRES: p != policy::standard.
+/// Returns the policy that `p` names. REQUIRES: p != policy::standard.
 [[nodiscard]] const core::policy& number(policy p) noexcept;
 
-/// Returns the policy with that name, or null.
+/// Returns the policy with the name `name`, or null.
 [[nodiscard]] const core::policy* find(std::string_view name) noexcept;
 
 }  // namespace tutti::policies

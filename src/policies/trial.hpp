@@ -13,7 +13,7 @@
 //        ^                   | it lost one      term over | -> without, and so on
 //        +-------------------+-- none came ---------------+
 //
-// If a trial finds that serialising does not pay, the rest after the trial doubles.
+// If a trial finds that serialising does not pay, the rest after it is twice as long as the rest before it.
 //
 // Thread safety: any thread may call any function. The thread that changes the phase holds `changing_`; no thread waits
 // for that lock.
@@ -57,8 +57,7 @@ public:
 
     /// Returns true if no trial is running and the rest after the previous trial is over.
     [[nodiscard]] bool may_begin(base::deadline now) const noexcept;
-    /// Begins a trial, if a trial may begin. Returns false if it may not, or if another thread begins one at the same
-    /// time.
+    /// Begins a trial. Returns false if no trial may begin now, or if another thread begins a trial at the same time.
     bool begin(base::deadline now) noexcept;
     /// Counts the end of an execution. Returns true if this has ended the trial, and the site is resting now.
     bool count_end(base::deadline now) noexcept;

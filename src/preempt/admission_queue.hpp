@@ -25,7 +25,7 @@ public:
     void push(const item& i);
     /// Removes and returns the next item. REQUIRES: !empty()
     item pop() noexcept;
-    /// Removes and returns the last item of the order. REQUIRES: !empty()
+    /// Removes and returns the item that would be admitted last. REQUIRES: !empty()
     item pop_last() noexcept;
     /// Returns the lowest priority level of all items. REQUIRES: !empty()
     [[nodiscard]] unsigned lowest_level() const noexcept { return items_.rbegin()->accepted.priority; }

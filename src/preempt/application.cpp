@@ -6,14 +6,14 @@
 namespace tutti::preempt {
 namespace {
 
-// These are prefixes, because the names of other versions begin in the same way.
+// The entries are prefixes of file names, because all versions of a library have the same prefix.
 constexpr std::string_view runtimes[] = {
     "libc.so",      "ld-linux",    "libpthread.so", "libdl.so",    "librt.so",     "libresolv.so",
     "libstdc++.so", "libc++.so",   "libc++abi",     "libgcc_s.so", "libunwind.so", "libasan.so",
     "libtsan.so",   "libubsan.so", "liblsan.so",    "linux-vdso",
 };
 
-// `syscall` is in the list because it may be a futex wait.
+// `syscall` is in the list because a call of it may be a futex wait.
 constexpr std::string_view takes_locks[] = {
     "pthread_mutex_", "pthread_rwlock_",
     "pthread_spin_",  "pthread_cond_",

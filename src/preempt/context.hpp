@@ -19,9 +19,9 @@
 //   CTX3  A started context stays with its worker, `home_worker`, unless the scheduler migrates contexts.
 //   CTX4  If inherited_level > 0, a context of level inherited_level - 1 waits for a transaction of this context. This
 //         context ran that transaction when it inherited the level.
-//   CTX5  An admitted context has one of the NUM_CONTEXTS places until it first sleeps in retry. It gives up the place
-//         then, because the work that would wake it may need a place. It has no place after that either, so that
-//         contexts that wake up together do not keep new work from being admitted.
+//   CTX5  An admitted context has one of the NUM_CONTEXTS places until it first sleeps in retry. The context gives up
+//         the place then, because the work that would wake it may need a place. It gets no place when it wakes up, so
+//         that contexts that wake up together do not keep new work from being admitted.
 #pragma once
 
 #include <algorithm>
@@ -68,16 +68,16 @@ struct context : level_list_node {
     bool has_started = false;
     bool has_place = false;
 
-    // --- set once its stack has overflowed, or it is doomed; used by its own thread
+    // --- set when the context's stack has overflowed, or when the context is doomed; used by the context's own thread
     bool stack_overflowed = false;
     std::atomic<bool> doomed{false};  // set by other threads: the context must be terminated in the middle of its run
     single_stepping single_steps;     // single steps to a place where the context may be terminated
 
-    // --- while its code must not be preempted (set_no_preemption); used by its thread and the handlers there
+    // --- set while the context's code must not be preempted (set_no_preemption); used by its thread and handlers there
     std::atomic<std::uint32_t> no_preemption_depth{0};
     std::atomic<bool> tick_deferred{false};
 
-    // --- it is not reused while other threads interrupt it, which pins it
+    // --- threads that interrupt the context pin it, so that it is not reused meanwhile
     unsigned pin_count = 0;
     bool work_ended = false;  // the work has ended; the thread that sets pin_count to 0 recycles the context
 

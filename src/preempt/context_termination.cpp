@@ -167,8 +167,8 @@ bool worker::terminates_doomed(ucontext_t& where) noexcept {
     if (running_ == nullptr || !running_->doomed.load(std::memory_order_relaxed)) return false;
     context& c = *running_;
     if (may_terminate_doomed(c, where) && terminate(c, where)) return true;
-    // The context may be in library code almost all the time. Then ticks would never find it in its own code, so single
-    // steps search for a place.
+    // The context may be in library code almost all the time. Then ticks would never find the context in its own code,
+    // so single steps search for a place where the context may be terminated.
     const bool may_step = c.no_preemption_depth.load(std::memory_order_relaxed) == 0 && can_step(where);
     if (may_step && c.single_steps.may_begin(base::real_now()) && start_catching_traps()) c.single_steps.begin();
     back_off(target_);

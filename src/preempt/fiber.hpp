@@ -2,8 +2,8 @@
 //
 // To both fibers, a switch is a function call. The switch preserves only what the System V ABI requires a callee to
 // preserve, including the control words of both floating-point units. This suffices for a context that a signal
-// interrupts: the kernel has saved all its registers, with the extended state, in the handler's frame below the red
-// zone. The handler then switches, and the kernel restores the registers when the handler returns.
+// interrupts: the kernel has saved all registers of the context, with the extended state, in the handler's frame below
+// the red zone. The handler then switches, and the kernel restores the registers when the handler returns.
 //
 // Boost.Context has a similar switch (fcontext). Tutti has its own switch, because a switch is only two dozen
 // instructions, and a program that embeds the engine should not need another package for it.
@@ -32,7 +32,7 @@ public:
 
     /// Switches from the running fiber, `from`, to the fiber `to`. Returns when another fiber switches back.
     static void switch_between(fiber& from, fiber& to) noexcept;
-    /// Switches in the same way from a fiber that will not run again before `prepare`.
+    /// Works like `switch_between`, from a fiber that will not run again before `prepare`.
     [[noreturn]] static void finish_for(fiber& from, fiber& to) noexcept;
 
 private:

@@ -1,10 +1,11 @@
-// Ends the work of a context from outside. There are two reasons. The context has exceeded its time. Or the scheduler
-// ends, and the context sleeps in retry and nothing can wake it any more.
+// Ends the work of a context from outside. There are two reasons: the context has exceeded its time; or the scheduler
+// ends, and nothing can wake the context from its sleep in retry any more.
 //
-// No sleeper can be woken any more once all accepted work sleeps or waits for a place. Work has a place unless memory
-// is exhausted. This state begins when the last context falls asleep or ends. The worker of that context then searches
-// for work, finds no work, and interrupts a sleeper instead. Two others wake a worker for this purpose: `end_waits`,
-// and the thread that recycles a context that was being interrupted.
+// No sleeper can be woken any more once all accepted work sleeps or waits for a place. (Sleepers have no place, so in
+// this state work waits for a place only if memory is exhausted.) The state begins when the last context falls asleep
+// or ends. The worker of that context then searches for work, finds no work, and interrupts a sleeper instead.
+// `end_waits` also wakes a worker for this purpose, and so does the thread that recycles a context that was being
+// interrupted.
 #include <algorithm>
 
 #include "core/lifecycle/interrupt.hpp"

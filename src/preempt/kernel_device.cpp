@@ -75,7 +75,7 @@ public:
         const base::lock_guard guard{lock_};
         return t.kernel == nullptr ? t.kernel_deferred : count_of(*t.kernel);
     }
-    /// REQUIRES: the worker with that number runs.
+    /// REQUIRES: worker `number` runs.
     void kick(unsigned number) const noexcept { ::ioctl(fd_, TUTTI_KICK, static_cast<unsigned long>(number)); }
 
 private:

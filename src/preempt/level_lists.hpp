@@ -27,17 +27,17 @@ class level_lists {
 public:
     /// Returns the highest level that has a context, or -1.
     [[nodiscard]] int highest() const noexcept { return int{max_levels} - 1 - std::countl_zero(occupied_); }
-    /// Returns the context that comes after all others, or null.
+    /// Returns the last context of the lowest level that has contexts, or null.
     [[nodiscard]] level_list_node* last() const noexcept {
         return occupied_ == 0 ? nullptr : levels_[static_cast<std::size_t>(std::countr_zero(occupied_))].last;
     }
 
-    /// Returns the first context of that level, or null.
+    /// Returns the first context of `level`, or null.
     [[nodiscard]] const level_list_node* first(unsigned level) const noexcept { return levels_[level].first; }
 
     void insert(level_list_node& l, unsigned level) noexcept;
     void remove(level_list_node& l) noexcept;
-    /// Removes and returns the first context of that level. REQUIRES: the level is not empty.
+    /// Removes and returns the first context of `level`. REQUIRES: the level has a context.
     level_list_node& take_first(unsigned level) noexcept;
 
 private:

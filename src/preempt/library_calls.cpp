@@ -29,8 +29,8 @@ static_assert(tutti::preempt::tick_signal == 23, "the number in the assembler co
 static_assert(sizeof(std::atomic<bool>) == 1, "the assembler below reads a byte");
 
 // Makes two system calls: gettid, and tgkill to that thread of the scheduler's process. The signal arrives before the
-// second call returns. If a procedure has forked, the child has a copy of the flag but no such thread, so no tick
-// arrives there. That is necessary, because the child's handler would switch to contexts of the parent. The kernel
+// second call returns. If a procedure has forked, the child has a copy of the flag but no such thread, so the child
+// gets no tick. The child must not get a tick, because its handler would switch to contexts of the parent. The kernel
 // changes rax, rcx and r11. All other registers may hold arguments of the function.
 asm(R"(
     .macro tutti_keep register

@@ -1,11 +1,11 @@
-// Takes ticks where application code calls a library.
+// Handles ticks where application code calls a library.
 //
 // A tick that interrupts library code is deferred. Some procedures spend their time in short calls of libraries, and
 // are in their own code for only a few nanoseconds out of a hundred. So most ticks would find library code again. But
 // whenever such a procedure calls the next function, it holds no lock of a library, as anywhere in its own code. So
-// each call of a library first checks whether something urgent waits, and takes a tick before the function begins.
-// Silvestri et al. take ticks at the return of library functions. The next call is the first such point after a return.
-// A tick at the call leaves frames, return addresses and the unwinding of exceptions unchanged.
+// each call of a library first checks whether something urgent waits. If so, the call handles a tick before the
+// function begins. Silvestri et al. handle ticks when a library function returns. Here, the tick is handled at the next
+// call after that return. A tick at the call leaves frames, return addresses and the unwinding of exceptions unchanged.
 //
 // How it works: a call of another object goes through a word of the global offset table, which the dynamic linker fills
 // with the address of the function. This file replaces the address by that of a stub. The stub reads one flag, the
@@ -15,8 +15,8 @@
 //
 // Not covered: calls through pointers, virtual functions of libraries, functions whose address the same object takes,
 // and calls of code compiled with -fno-plt. In the last two cases, the object also reads the words as addresses. If
-// such an address were a stub, a library could call back through it while the library holds a lock. There is one stub
-// for each function.
+// such an address were a stub, a library could call back through the stub while the library holds a lock. There is one
+// stub for each function.
 #pragma once
 
 #include "preempt/loaded_object.hpp"
@@ -31,7 +31,7 @@ void tick_in_this_process() noexcept;
 /// Returns the range of the stubs.
 [[nodiscard]] loaded_object::range call_stubs() noexcept;
 
-/// From now on, calls of libraries by that object check for ticks. This does not apply to calls of application code, of
+/// Makes calls of libraries by the object `of` check for ticks. This does not apply to calls of application code, of
 /// Tutti itself, and of functions that the dynamic linker has not resolved yet (lazy binding). The object must stay
 /// loaded. Throws std::bad_alloc.
 void tick_at_library_calls(const loaded_object& of, const std::vector<loaded_object>& all, const code_map& application);

@@ -31,7 +31,7 @@ public:
 
     [[nodiscard]] bool contains(std::uintptr_t address) const noexcept;
     [[nodiscard]] std::vector<range> code() const;
-    /// Returns the name by which other objects refer to this one, or else the name of its file.
+    /// Returns the name by which other objects refer to this object, or the name of its file if there is no such name.
     [[nodiscard]] std::string_view name() const noexcept;
     /// Returns the names of the objects on which this object depends.
     [[nodiscard]] std::vector<std::string_view> needed() const;

@@ -30,7 +30,7 @@ struct observer {
     void (*on_event)(void* self, context_event what, const context& whom, unsigned worker) noexcept = nullptr;
 };
 
-/// The maximum number of workers. Each worker has one bit of a word.
+/// The maximum number of workers, because each worker has one bit of a word.
 inline constexpr unsigned max_workers = 64;
 
 /// A function that a worker runs instead of sleeping while no context is ready. No tick switches this function away,
@@ -52,7 +52,7 @@ struct options {
     unsigned contexts = 1024;              // NUM_CONTEXTS: maximum number of works that have a place
     std::size_t stack_bytes = 256 * 1024;  // for each context; the system allocates memory when it is touched
     std::size_t max_waiting = 5120;  // maximum number of accepted works that have not begun, or have lost their place
-    // If the maximum is reached and this is true, more urgent work replaces less urgent work that has not begun. The
+    // If true, and if `max_waiting` is reached, more urgent work replaces less urgent work that has not begun. The
     // replaced work is shed.
     bool sheds = false;
     unsigned highest_level = 5;  // levels go from 0 to this one, at most 63
@@ -61,7 +61,7 @@ struct options {
     bool migrate = false;
     // If true, contexts use the thread-local storage of their worker. If a context is interrupted while it changes a
     // thread-local variable, the next context sees that variable half changed. If false, each context has thread-local
-    // storage of its own (tls_block.hpp), where tls_block::available().
+    // storage of its own (tls_block.hpp), if tls_block::is_available().
     bool shared_thread_locals = false;
     // A worker has the lowest real-time priority while it runs work of this level or higher, or has been woken for such
     // work. Meanwhile other programs on its processor wait for it. The process needs permission for real-time

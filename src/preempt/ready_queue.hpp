@@ -9,8 +9,8 @@
 // So workers do not steal: an idle worker takes the next one of all unstarted contexts. Separate lists of unstarted
 // contexts for each worker would avoid contention for the lock. But then a worker could run a context that is less
 // urgent than a context in another list. Measured on two processors, the throughput of two workers relative to one is
-// 2.0 for calls of 5 us, and 2.1 for 17 us. It is 0.7 for calls of 1 us, and 0.2 for empty calls. A trivial call of a
-// server costs its worker 6 us, so separate lists would gain nothing for a server.
+// 2.0 for calls of 5 us, and 2.1 for 17 us. The ratio is 0.7 for calls of 1 us, and 0.2 for empty calls. A trivial call
+// of a server costs its worker 6 us, so separate lists would gain nothing for a server.
 //
 // A preempted context is put back only after the context that replaces it has been taken. Otherwise, if the preempted
 // context was promoted to the level of its replacement, the preempted one would come first.
@@ -38,9 +38,9 @@ public:
     [[nodiscard]] context* last_below(unsigned level) const noexcept;
     /// Removes a context as if it had never been admitted. REQUIRES: it has not started.
     void withdraw(context& c) noexcept;
-    /// Adds a started context that can continue on the worker with that number.
+    /// Adds a started context that can continue on worker number `worker`.
     void put_back(context& c, unsigned worker) noexcept;
-    /// Removes and returns the next context for that worker, or null.
+    /// Removes and returns the next context for worker number `worker`, or null.
     context* take_next(unsigned worker) noexcept;
     /// Returns the level of the context that `take_next` would return, or -1.
     [[nodiscard]] int next_level(unsigned worker) const noexcept;
@@ -52,11 +52,11 @@ public:
 
     /// Returns the level of the unstarted context that would start first, or -1.
     [[nodiscard]] int highest_unstarted() const noexcept { return unstarted_.highest(); }
-    /// Returns the level of the active context that would continue first on that worker, or -1.
+    /// Returns the level of the active context that would continue first on worker number `worker`, or -1.
     [[nodiscard]] int highest_active(unsigned worker) const noexcept {
         return active_[migrates_ ? 0 : worker].highest();
     }
-    /// Returns how many of the first `max` unstarted contexts of that level have a number below `order`.
+    /// Returns how many of the first `max` unstarted contexts of `level` arrived before number `order`.
     [[nodiscard]] unsigned unstarted_before(unsigned level, std::uint64_t order, unsigned max) const noexcept;
     [[nodiscard]] std::size_t unstarted() const noexcept { return unstarted_count_; }
     [[nodiscard]] std::size_t unstarted(unsigned level) const noexcept { return unstarted_at_[level]; }

@@ -1,9 +1,9 @@
 // The functions that the runtime calls when a preemptible context has to wait, and the choice of the next context.
 //
 // A context that waits for a transaction is parked. The context of that transaction inherits the waiting context's
-// level and deadline. If that context waits for a further one, the further one inherits them as well. All of these are
-// scheduled as if the waiting context itself ran. The inheritance ends with the transaction. The following protocol
-// ensures that no wake-up is lost:
+// level and deadline. If that context itself waits for a third one, the third one inherits both as well. All these
+// contexts are scheduled as if the waiting context itself ran. The inheritance ends with the transaction. The following
+// protocol ensures that no wake-up is lost:
 //
 //   waiter:  adds itself to parked_ (lock); other.sleepers |= 1; heavy_fence; if the transaction is over: removes
 //            itself; else parks
@@ -33,10 +33,10 @@ constexpr auto max_wait = std::chrono::milliseconds{1};
 
 scheduler* the_scheduler = nullptr;
 
-// This protocol is for threads that are not workers. `remove_hooks` stores null to `reachable` and then waits until
-// `threads_inside` is zero. Both are seq_cst. So a thread that has counted itself in `threads_inside` either reads the
-// null, or is seen in the count. Contexts need no such protocol, because they have ended when the runtime hooks are
-// removed.
+// Threads that are not workers may call a hook while the scheduler ends. So `remove_hooks` stores null to `reachable`
+// and then waits until `threads_inside` is zero. Both operations are seq_cst. So a thread that has counted itself in
+// `threads_inside` either reads the null, or is seen in the count. Contexts need no such protocol, because they have
+// ended when the runtime hooks are removed.
 constinit std::atomic<scheduler*> reachable{nullptr};
 constinit std::atomic<unsigned> threads_inside{0};
 
@@ -107,7 +107,7 @@ context* scheduler::context_of(const core::descriptor& d) noexcept {
 
 void scheduler::serve_tick(core::descriptor&) noexcept { worker::current()->check_preemption(); }
 
-// Signal fences, so that handlers on the same thread see either all or none of the effects in between.
+// The signal fences ensure that handlers on the same thread see either all or none of the effects in between.
 void scheduler::set_no_preemption(core::descriptor& self, bool begins) noexcept {
     context& c = *context_of(self);
     const std::uint32_t before = c.no_preemption_depth.load(std::memory_order_relaxed);
@@ -133,8 +133,8 @@ void scheduler::wait(core::descriptor& self, core::descriptor& other, core::word
     scheduler& s = *the_scheduler;
     context& c = *context_of(self);
     const bool over = core::is_over(other, state);
-    // If the caller asks again about the same ended transaction, it waits for more than the end of that transaction. So
-    // only the first call returns at once.
+    // If the caller waits again for the same ended transaction, it needs more than the end of that transaction. So only
+    // the first call returns at once.
     if (over && (c.seen_ended_state != state || c.seen_ended_descriptor != &other)) {
         c.seen_ended_state = state;
         c.seen_ended_descriptor = &other;
@@ -171,7 +171,7 @@ void scheduler::sleep(core::descriptor& self, const detail::shared<std::uint32_t
     context& c = *context_of(self);
     {
         const adaptive_lock_guard guard{s.lock_};
-        // The thread that stores `woken` acquires the lock afterwards.
+        // The thread that stores `woken` acquires the lock afterwards, and then finds this context if it is parked.
         if (woken.load(std::memory_order_acquire) != 0) return;
         c.in_retry = &self;
         // Without a limit, the sleep ends by itself only for its own periodic checks.
@@ -192,7 +192,7 @@ void scheduler::park_for_network(core::descriptor& self, const detail::shared<st
     context& c = *context_of(self);
     {
         const adaptive_lock_guard guard{s.lock_};
-        // The thread that stores `woken` acquires the lock afterwards.
+        // The thread that stores `woken` acquires the lock afterwards, and then finds this context if it is parked.
         if (woken.load(std::memory_order_acquire) != 0) return;
         s.add_parked(c, nullptr, until);
     }

@@ -101,7 +101,7 @@ void scheduler::prepare(context& c) {
     attach_hooks(c);
 }
 
-/// Returns the number of the worker that calls, if that worker runs no context.
+/// If the caller is a worker that runs no context, returns the worker's number. Otherwise returns no_worker.
 unsigned scheduler::idle_caller() const noexcept {
     const worker* const w = worker::current();
     return w != nullptr && w->running() == nullptr ? w->number() : worker_table::no_worker;
@@ -441,9 +441,9 @@ context* scheduler::take_next(worker& of, wakeups& to_wake) noexcept {
 void scheduler::deliver(const wakeups& to_wake) noexcept {
     for (std::uint64_t left = to_wake.priority_changes; left != 0; left &= left - 1) {
         const auto number = static_cast<unsigned>(std::countr_zero(left));
-        // Two threads may deliver in another order than they held the lock. The thread whose system call comes later
-        // checks again after the call. The kernel orders the calls. So that thread sees the other thread's store,
-        // because the store came before the other's system call.
+        // Two threads may come here in another order than the one in which they held the lock. The thread whose system
+        // call comes later checks again after the call. The kernel orders the calls. So that thread sees the other
+        // thread's store, because the store came before the other's system call.
         for (bool first = worker_table_.is_realtime(number);;) {
             workers_[number]->set_realtime(first);
             if (first == worker_table_.is_realtime(number)) break;

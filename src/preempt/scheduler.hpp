@@ -8,9 +8,9 @@
 // A process has one scheduler at a time: ticks are signals, and the runtime has one set of hooks.
 //
 // The members below `lock_` change under that lock. No procedure or observer runs while the lock is held. A worker that
-// holds the lock is not in application code, so no tick finds the lock held on its own thread. Threads acquire the lock
-// inside locks of the runtime (an eviction, a bucket of sleepers). Inside the lock, they acquire only the locks for
-// creating a descriptor.
+// holds the lock is not in application code, so no tick finds the lock held on its own thread. A thread that acquires
+// the lock may already hold locks of the runtime (of an eviction, of a bucket of sleepers). While a thread holds the
+// lock, it acquires only the locks for creating a descriptor.
 #pragma once
 
 #include <memory>
@@ -37,18 +37,18 @@ public:
     scheduler(const scheduler&) = delete;
     scheduler& operator=(const scheduler&) = delete;
 
-    /// Returns the code that may be preempted. It is empty until you add something.
+    /// Returns the code that may be preempted. The map is empty until the program adds code.
     [[nodiscard]] code_map& application() noexcept { return application_; }
 
-    /// Submits work. Any thread may call this, and so may procedures. Returns false if there is no room or no memory,
-    /// or if the scheduler is stopping. Then the work will not run. REQUIRES: !options::sheds
+    /// Submits work. Any thread may call this, and so may procedures. Returns false if the work will not run, because
+    /// there is no room or no memory, or because the scheduler is stopping. REQUIRES: !options::sheds
     [[nodiscard]] bool submit(work w) noexcept { return submit({&w, 1}).empty(); }
-    /// Submits several works at once, without interrupting a worker for one of them that the next one then preempts.
-    /// Returns the works that will not run, in the first elements of `several`. With options::sheds, they may include
-    /// works that were submitted earlier. Such a work has a lower level than the work that replaced it, and would have
-    /// begun last. For the works that will run, at most `max_wakeups` sleeping workers are woken. These workers and
-    /// those that are awake find more work when they are done, and `wake_worker` wakes others. If a worker submits
-    /// during its idle callback, that worker is the first to be woken.
+    /// Submits several works at once, so that no worker is interrupted for a work that the next work would then
+    /// preempt. Returns the works that will not run, in the first elements of `several`. With options::sheds, the
+    /// result may include works that were submitted earlier. Such a work has a lower level than the work that replaced
+    /// it, and would have begun last. For the works that will run, at most `max_wakeups` sleeping workers are woken.
+    /// These workers and those that are awake find more work when they are done, and `wake_worker` wakes others. If a
+    /// worker submits during its idle callback, that worker is the first to be woken.
     [[nodiscard]] TUTTI_EXPORT std::span<work> submit(std::span<work> several,
                                                             unsigned max_wakeups = max_workers) noexcept;
     /// Wakes as many workers as there are works that have not begun. If there is no such work, wakes an idle worker,
@@ -58,16 +58,16 @@ public:
     [[nodiscard]] bool has_skipped_workers() const noexcept {
         return has_skipped_workers_.load(std::memory_order_relaxed);
     }
-    /// Interrupts the least urgent work for more urgent work that has waited since before the previous call, because no
+    /// Interrupts the least urgent work if more urgent work has waited since before the previous call, because no
     /// running work was short enough. Any thread may call this.
     TUTTI_EXPORT void tick_overdue() noexcept;
     /// Returns when all work accepted so far has run, including the work that it has submitted.
     void drain() noexcept;
-    /// Interrupts the transaction of the work with that context slot and argument (core/lifecycle/interrupt.hpp). Does
+    /// Interrupts the transaction of the work with `context_slot` and `argument` (core/lifecycle/interrupt.hpp). Does
     /// nothing if the work has not begun. The interruption lasts until the work ends. Any thread may call this, except
     /// in a transaction.
     TUTTI_EXPORT void interrupt(void* const& context_slot, const void* argument) noexcept;
-    /// Does the same, but only if the work's transaction sleeps in retry.
+    /// Works like `interrupt`, but only if the work's transaction sleeps in retry.
     TUTTI_EXPORT void interrupt_sleeper(void* const& context_slot, const void* argument) noexcept;
     /// Terminates the work with `argument` in the middle of its run, like work whose stack overflows
     /// (stack_overflow.hpp). If termination is not possible at the work's current position, its worker tries again
@@ -79,11 +79,12 @@ public:
     [[nodiscard]] TUTTI_EXPORT std::uint64_t run_number_of(void* const& context_slot,
                                                                  const void* argument) noexcept;
     /// Ends the interruption of the caller's own work, whatever the reason of the interruption was. REQUIRES: the
-    /// caller is a context; no thread interrupts that work any more.
+    /// caller runs on a context, and no thread will interrupt that work any more.
     TUTTI_EXPORT static void forget_interruption() noexcept;
     /// From now on, interrupts work that sleeps in retry once all other accepted work has ended or sleeps in the same
-    /// way. Then no work is left to wake the sleeper. Calls work::on_stranded first. Interrupts one work at a time,
-    /// because that work may wake others before it ends. A sleep with a limit ends by itself. Any thread may call this.
+    /// way. In this situation, no work is left to wake the sleeper. Calls work::on_stranded first. Interrupts one work
+    /// at a time, because that work may wake others before it ends. A sleep with a limit ends by itself. Any thread may
+    /// call this.
     TUTTI_EXPORT void end_waits() noexcept;
     /// Stops the scheduler: accepts only work that procedures submit, ends waits, drains, and ends the workers.
     /// Idempotent. Only one thread may call this.
@@ -123,7 +124,8 @@ public:
     static void forward_signal(int number, siginfo_t* about, void* interrupted) noexcept;
 
 private:
-    /// The contexts that were admitted together. It contains their number by level, and a bitmap of these levels.
+    /// The contexts that were admitted together. The struct contains the number of these contexts by level, and a
+    /// bitmap of the levels.
     struct arrivals {
         std::array<unsigned, max_levels> at{};
         std::uint64_t levels = 0;
@@ -131,12 +133,12 @@ private:
     void deliver(const wakeups& to_wake) noexcept;
     [[nodiscard]] unsigned idle_caller() const noexcept;
 
-    // These functions require that the lock is held.
+    // The following functions require that the lock is held.
 
     /// Accepts `w`. Returns the work that will not run, if any: `w`, or the work that was shed to make room. Counts
     /// admitted work in `now`.
     std::optional<work> accept(const work& w, arrivals& now) noexcept;
-    /// Returns true if there is work that has not begun and that can be shed for work of that level.
+    /// Returns true if some work that has not begun can be shed for work of `level`.
     [[nodiscard]] bool can_shed_for(unsigned level) const noexcept;
     /// Removes and returns the work to shed. REQUIRES: can_shed_for(level)
     work shed_for(unsigned level) noexcept;
@@ -151,8 +153,8 @@ private:
     void withdraw(context& c) noexcept;           // removes an unstarted context
     void release_place(context& c) noexcept;
     void recycle(context& c) noexcept;
-    /// Returns the context to which `context_slot` refers. Returns null if that context does not run the work with that
-    /// argument. REQUIRES: the lock is held.
+    /// Returns the context to which `context_slot` refers. Returns null if the context does not run the work with
+    /// `argument`. REQUIRES: the lock is held.
     static context* context_running(void* context_slot, const void* argument) noexcept;
     /// Returns a context to interrupt because nothing can wake it. The context is pinned until the caller calls
     /// interrupt_stranded.
@@ -229,7 +231,7 @@ private:
     bool stopping_ = false;
     bool ended_ = false;
     counts counts_;
-    // number of times that all work was done while a thread waited for that
+    // number of times that all work was done while a thread waited for this in `drain`
     std::atomic<std::uint32_t> drained_{0};
 };
 

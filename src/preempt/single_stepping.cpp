@@ -8,8 +8,8 @@
 namespace tutti::preempt {
 namespace {
 
-// These are system calls that procedures often make through the C library. They neither change which signals are
-// blocked, nor create a thread or a process.
+// The system calls that procedures often make through the C library, and that are harmless while stepping. They neither
+// change which signals are blocked, nor create a thread or a process.
 constexpr long harmless_calls[] = {
     SYS_brk,          SYS_clock_gettime, SYS_clock_nanosleep, SYS_close,      SYS_fdatasync, SYS_fstat,
     SYS_fsync,        SYS_futex,         SYS_getcpu,          SYS_getpid,     SYS_getrandom, SYS_gettid,

@@ -2,14 +2,14 @@
 // after each instruction.
 //
 // A context whose stack has overflowed steps for as long as necessary. A doomed context alternates: it steps for a
-// period and then runs freely for about as long. So it takes at most about twice its usual time to reach a place where
-// it may be terminated. Each period of steps has twice as many instructions as the previous one. If a procedure
-// repeatedly returns to its own code, a step therefore finds it there, however short its stay. This happens at the
-// latest when a period is as long as the time between two stays.
+// period and then runs freely for about as long. So the context takes at most about twice its usual time to reach a
+// place where it may be terminated. Each period of steps has twice as many instructions as the previous one. So if a
+// procedure repeatedly returns to its own code, a step finds the procedure there, however short its stay. At the
+// latest, this happens when a period is as long as the time between two stays.
 //
 // While it steps, a doomed context makes only system calls that are known to be harmless. Before any other system call
-// the period ends, and only ticks may find the code after that call. The reason: a trap while SIGTRAP is blocked, or in
-// a new process or thread, would end the process.
+// the period ends, and only ticks may find the code after that call. Otherwise a trap could come while SIGTRAP is
+// blocked, or in a new process or thread, and would end the process.
 #pragma once
 
 #include <ucontext.h>

@@ -33,7 +33,7 @@ void start_periodic(tick_target& t) {
     tick_after(t, t.interval);
 }
 
-/// This source does nothing here, because the worker's timer makes the worker check the queue.
+/// Does nothing, because the worker's periodic timer makes the worker check the queue.
 void wait_for_tick(tick_target&) noexcept {}
 
 void raise_flag_then_signal(tick_target& t) noexcept {
@@ -59,7 +59,7 @@ const tick_source& choose_tick_source(std::string_view name) {
     if (automatic || name == kernel_ticks.name) {
         const std::string problem = kernel_device_problem();
         if (problem.empty()) return kernel_ticks;
-        // There is no message, because most machines have no such device.
+        // Without the device there is no message for `automatic`, because most machines have no such device.
         if (!automatic || device::exists()) {
             std::fprintf(stderr, "tutti: ticks come on demand, not from the kernel: %s\n", problem.c_str());
         }

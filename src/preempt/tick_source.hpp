@@ -1,9 +1,9 @@
 // A tick source interrupts a busy worker, so that the worker checks the queue (preemption_check).
 //
-// A source is an entry of a table, and the program chooses it by name. The source knows a worker only by its
-// `tick_target`. A tick is a signal to the worker's thread, or a redirection by the kernel module (kernel_device.hpp).
-// If a source can avoid a tick, it sets the flag `pending tick` of the context instead. The context checks this flag
-// wherever a critical region ends.
+// Each source is an entry of a table, from which the program chooses by name. The source identifies a worker only by
+// its `tick_target`. A tick is a signal to the worker's thread, or a redirection by the kernel module
+// (kernel_device.hpp). Where a tick is not necessary, the source sets the context's flag `pending tick` instead. The
+// context checks this flag wherever a critical region ends.
 //
 //   event     when                                                on which thread
 //   start     before the worker's first context                   the worker's
@@ -78,9 +78,9 @@ struct tick_source {
     std::uint64_t (*deferred)(const tick_target& t) noexcept = nullptr;
 };
 
-/// Returns the source with that name. `automatic` is the best available source. If `kernel` is not available, uses
-/// on-demand instead, and prints a line on standard error with the reason. Throws std::invalid_argument for an unknown
-/// name.
+/// Returns the source with the name `name`. `automatic` stands for the best available source. If `kernel` is not
+/// available, uses on-demand instead, and prints a line on standard error with the reason. Throws std::invalid_argument
+/// for an unknown name.
 [[nodiscard]] const tick_source& choose_tick_source(std::string_view name);
 
 // --- functions that sources use
@@ -90,7 +90,7 @@ void make_timer(tick_target& t);
 void delete_timer(tick_target& t) noexcept;
 /// Sets the flag that is checked where critical regions end. Returns true if the caller must send a tick. Returns false
 /// if the worker notices the flag at once. Also returns false if another caller has set the flag and the worker has not
-/// answered yet. That caller has sent a tick, which repeats until the worker handles it.
+/// reacted yet, because that caller has sent a tick. The tick repeats until the worker handles it.
 [[nodiscard]] bool must_send_tick(tick_target& t) noexcept;
 
 /// Sends the signal now.

@@ -2,8 +2,8 @@
 //
 // A context may be interrupted while it changes a thread-local variable, and the next context of the same worker may
 // use that variable. So each context has a block of its own: its thread_local variables, errno, malloc's cache and the
-// exceptions in flight. The context activates its block by setting the base of the segment FS. There is one more reason
-// for contexts that resume on another worker: a compiler may compute an address such as `&errno` only once in a
+// exceptions in flight. The context activates its block by setting the base of the segment FS. For contexts that resume
+// on another worker, there is one more reason: a compiler may compute an address such as `&errno` only once in a
 // function.
 //
 // The C library makes such a block when it starts a thread. So each context borrows the block of a lender: a thread

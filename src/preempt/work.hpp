@@ -29,8 +29,9 @@ struct work {
     // Called with `argument` on the worker instead of `run`, if the system provides no thread for the thread-local
     // storage of a context. Must not block. If this is null, the process ends.
     void (*on_rejection)(void* argument) noexcept = nullptr;
-    // Called with `argument` before the work's transaction is interrupted because no accepted work can wake it from
-    // retry any more (scheduler::end_waits). Must not block, because the scheduler's lock is held. May be null.
+    // Called with `argument` when no accepted work can wake the work's transaction from retry any more, before that
+    // transaction is interrupted (scheduler::end_waits). Must not block, because the scheduler's lock is held. May be
+    // null.
     void (*on_stranded)(void* argument) noexcept = nullptr;
 };
 

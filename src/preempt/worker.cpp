@@ -84,7 +84,7 @@ void copy_clock_view(const core::clock_view& from, core::clock_view& to) noexcep
 
 }  // namespace
 
-// Neither function is inlined, because compilers keep addresses of thread-local variables.
+// The next two functions are not inlined, because compilers keep addresses of thread-local variables across a switch.
 [[gnu::noinline]] worker* worker::current() noexcept { return current_worker; }
 [[gnu::noinline]] void worker::set_current(worker* w, tx* t) noexcept {
     current_worker = w;
@@ -302,8 +302,8 @@ bool worker::must_be_preempted() noexcept {
     return chosen_ != nullptr;
 }
 
-// Acknowledges the tick, because the end of the protected region checks again (scheduler::set_no_preemption). Otherwise
-// each call of a library would cause another tick until then.
+// Acknowledges the tick, because the worker checks again at the end of the region without preemption
+// (scheduler::set_no_preemption). Otherwise each call of a library would cause another tick until then.
 bool worker::defers_tick() noexcept {
     if (running_->no_preemption_depth.load(std::memory_order_relaxed) == 0) return false;
     running_->tick_deferred.store(true, std::memory_order_relaxed);
@@ -335,8 +335,8 @@ void worker::set_timer() noexcept {
         pause = next_wakeup_ - base::now();
         tick_after(target_, pause);
     }
-    // This check comes last, because the tick that found the context doomed may have come, and set the timer, before
-    // the line above set it.
+    // This check comes last, because the tick that found the context doomed may have arrived, and set the timer, before
+    // the lines above set the timer.
     if (running_->doomed.load(std::memory_order_relaxed)) tick_after(target_, std::min(pause, next_pause(target_)));
 }
 
@@ -357,7 +357,8 @@ void worker::on_tick(std::uintptr_t instruction) noexcept {
     if (application) end_back_off(target_);
     if (application && core::tick(d) && !defers_tick()) {
         if (!must_be_preempted()) return;
-        // The switch leaves the handler before its end, and ticks are blocked while the handler runs.
+        // Ticks are blocked while the handler runs. They are unblocked here, because the switch leaves the handler
+        // early.
         ::pthread_sigmask(SIG_UNBLOCK, &only_ticks, nullptr);
         return leave(leave_reason::preempted);
     }

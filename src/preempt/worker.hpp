@@ -1,7 +1,8 @@
 // A worker: a thread that runs contexts, one at a time, from a loop on its own stack.
 //
-// A context leaves the processor by switching to that loop; it also passes the reason. The loop puts the context into
-// its list and enters the next one. So a worker that resumes a context always finds it completely switched away.
+// A context leaves the processor by switching to that loop, and passes the reason to the loop. The loop puts the
+// context into its list and enters the next context. So a worker that resumes a context always finds it completely
+// switched away.
 #pragma once
 
 #include <ucontext.h>
@@ -123,7 +124,7 @@ private:
     void report(context_event what, const context& whom) const noexcept;
     static void run_context(void* of) noexcept;
 
-    // These functions handle contexts whose stack has overflowed, or that are doomed (context_termination.cpp).
+    // The following functions handle contexts whose stack has overflowed, or that are doomed (context_termination.cpp).
     bool handles_overflow(const siginfo_t& fault, ucontext_t& where) noexcept;
     /// Returns true if the next instruction of this thread is a step of the running context.
     [[nodiscard]] bool is_stepping() const noexcept;

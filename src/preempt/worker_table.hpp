@@ -33,11 +33,11 @@ public:
     worker_table(unsigned workers, std::optional<unsigned> realtime_min_level)
         : states_(workers), realtime_min_level_{static_cast<int>(realtime_min_level.value_or(max_levels))} {}
 
-    /// Records that the worker takes that context. If `c` is null, records that the worker is idle.
+    /// Records that the worker is about to run `c`, or that the worker is idle if `c` is null.
     void set_context(unsigned worker, const context* c, wakeups& to_wake) noexcept;
     /// Records that the worker has checked the queue and continues with its context.
     void keep_context(unsigned worker, wakeups& to_wake) noexcept { update_realtime(states_[worker], to_wake); }
-    /// Clears the worker's pending wakeup, because the worker takes a context, even if the worker has woken up by
+    /// Clears the worker's pending wakeup, because the worker is about to take a context, even if it has woken up by
     /// itself.
     void clear_wakeup(unsigned worker, wakeups& to_wake) noexcept;
     /// Records that the worker's context has inherited a level, or no longer inherits one. REQUIRES: the worker runs a
@@ -51,16 +51,16 @@ public:
     [[nodiscard]] int level(unsigned worker) const noexcept { return states_[worker].level; }
 
     static constexpr unsigned no_worker = ~0U;
-    /// Wakes a worker for a context of that level that any worker may run: the worker `first`, if that worker is idle.
+    /// Wakes a worker for a context of `level` that any worker may run. Prefers the worker `first`, if it is idle.
     /// Returns false if all workers are busy with contexts of at least that level. Patient work interrupts no worker
-    /// while any worker runs short work, whatever its level. Instead, that worker is skipped, because it will soon find
-    /// the patient work by itself. If it does not, see preempt_for_overdue.
+    /// while any worker runs short work of any level. Instead, the worker with short work is skipped, because it will
+    /// soon find the patient work by itself. If it does not, preempt_for_overdue interrupts a worker later.
     bool wake_any_for(unsigned level, wakeups& to_wake, unsigned first = no_worker,
                       urgency how = urgency::urgent) noexcept;
-    /// Interrupts a worker for a context of that level that has waited for too long. Interrupts the worker with the
-    /// lowest level, if that level is lower than `level`.
+    /// Interrupts a worker for a context of `level` that has waited for too long: the worker with the lowest level, if
+    /// that level is lower than `level`.
     bool preempt_for_overdue(unsigned level, wakeups& to_wake) noexcept;
-    /// Checks workers that have been skipped since before the previous call of this function, and have taken nothing
+    /// Checks workers that have been skipped since before the previous call of this function, and have taken no context
     /// since. Interrupts such a worker only for a started context that only this worker can continue. own(worker) is
     /// that context's level, or -1. Also ends the skipping of each worker for which no context above its level is
     /// ready. `any` is the highest level of the contexts that all workers may run, or -1.
@@ -82,13 +82,13 @@ public:
     [[nodiscard]] bool is_realtime(unsigned worker) const noexcept {
         return states_[worker].is_realtime.load(std::memory_order_relaxed);
     }
-    /// Returns true if a worker was skipped and has taken nothing since then.
+    /// Returns true if a worker was skipped and has taken no context since then.
     [[nodiscard]] bool has_skipped() const noexcept { return skipped_count_ != 0; }
     /// Returns the lowest level that busy workers run or were woken for. If no worker is busy, returns a value above
     /// all levels.
     [[nodiscard]] int lowest_busy_level() const noexcept;
-    /// Wakes this worker for a context of that level that only this worker may run. Does nothing if the worker is busy
-    /// with at least that level.
+    /// Wakes `worker` for a context of `level` that only this worker may run. Does nothing if the worker is busy with
+    /// that level or a higher one.
     void wake_for(unsigned worker, int level, wakeups& to_wake) noexcept;
     /// Notifies all idle workers that are awake, so that they check the queue before they sleep or do idle work.
     void wake_if_awake(wakeups& to_wake) const noexcept;

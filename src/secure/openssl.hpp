@@ -29,8 +29,8 @@ inline void ask_for_no_passphrase(SSL_CTX* context) noexcept {
     ::SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return 0; });
 }
 
-/// Sets the minimum version of `context` to `oldest`. A newer minimum from OpenSSL's configuration stays. Returns false
-/// if OpenSSL lacks the version.
+/// Sets the minimum version of `context` to `oldest`. A newer minimum from OpenSSL's configuration remains in effect.
+/// Returns false if OpenSSL lacks the version.
 [[nodiscard]] inline bool speak_no_older(SSL_CTX* context, int oldest) noexcept {
     if (SSL_CTX_get_min_proto_version(context) >= oldest) return true;
     return SSL_CTX_set_min_proto_version(context, oldest) == 1;

@@ -80,15 +80,15 @@ typedef struct tutti_options {
     int privatization;
     /// A tutti_nesting, used only if the block runs inside another one.
     int nesting;
-    /// Nanoseconds from the call until the outermost block should have committed. 0: no deadline. The nearer the
-    /// deadline is, measured in usual durations of the block, the stricter an attempt is.
+    /// Nanoseconds from the call until the outermost block should have committed. 0: no deadline. As the deadline comes
+    /// nearer, attempts become stricter. The distance is measured in usual durations of the block.
     uint64_t deadline;
     /// The deadline as a point in time of CLOCK_MONOTONIC, in nanoseconds. Time that passes before the call counts,
     /// too. Set only one of `deadline` and `deadline_at`.
     uint64_t deadline_at;
     /// The share of executions that should be in time, between 0 and 1. The library expects the block to take this
-    /// percentile of its past durations. 0: 0.99. A value out of range is an error of use; this is also true of the
-    /// members below.
+    /// percentile of its past durations. 0: 0.99. In this member and in those below, a value out of range is an error
+    /// of use.
     double qos;
     /// A tutti_missed_deadline.
     int when_missed;
@@ -96,9 +96,9 @@ typedef struct tutti_options {
     /// size. 0: 128.
     unsigned deadline_samples;
     /// The distances from the deadline, in expected durations, at which attempts begin to read visibly and to be
-    /// irrevocable. 0: the distances are 6 and 4, and Tutti also measures whether the stricter modes help. Other
-    /// factors apply without measurement. The second factor is at least 1 and at most the first. If both are 1,
-    /// attempts become stricter only when the deadline can no longer be met.
+    /// irrevocable. 0: the distances are 6 and 4, and Tutti also measures whether the stricter modes help. If you set
+    /// other factors, Tutti uses them and measures nothing. The second factor is at least 1 and at most the first. If
+    /// both are 1, attempts become stricter only when the deadline can no longer be met.
     double visible_factor;
     double irrevocable_factor;
     /// The place for the outcome, or null.

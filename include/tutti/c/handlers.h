@@ -19,8 +19,8 @@ TUTTI_API void tutti_before_commit(tutti_tx* tx, tutti_body* handler, void* argu
 /// handlers happen in the same order as the commits of the data on which they depend. The handler must not touch any
 /// transaction; a block that it starts returns TUTTI_ERROR_USE.
 TUTTI_API void tutti_at_commit(tutti_tx* tx, void (*handler)(void* argument), void* argument);
-/// Registers a handler that runs after the commit, when the transaction holds nothing any more. The handler may do
-/// anything except touch this transaction.
+/// Registers a handler that runs after the commit, when the transaction has released everything that it owned. The
+/// handler may do anything except touch this transaction.
 TUTTI_API void tutti_on_commit(tutti_tx* tx, void (*handler)(void* argument), void* argument);
 /// Registers a handler that runs after the roll-back of the block that registered it. The body's locals are gone by
 /// then.

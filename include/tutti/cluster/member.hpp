@@ -73,8 +73,8 @@ public:
     /// Takes part in the group until `stop`. @throws member_error  if the member cannot continue, for instance because
     /// the disk is full
     void run();
-    /// Makes `run` return. If the member is the leader, `run` first hands over its leadership. You can call this
-    /// function from any thread.
+    /// Makes `run` return. If the member is the leader, `run` first transfers the leadership to another member. You can
+    /// call this function from any thread.
     void stop() noexcept;
     /// Returns a counter for a watchdog. The counter grows several times a second while `run` makes progress. You can
     /// call this function from any thread.
@@ -169,8 +169,8 @@ struct member_repair {
 };
 
 /// Replaces a damaged log by a log of all intact entries. The damaged log is renamed, and stays in the folder.
-/// @throws member_error  as check_member_folder, and if a member could not continue from the remaining entries; then
-/// nothing has changed
+/// @throws member_error  in the same cases as check_member_folder, and if a member could not continue from the
+/// remaining entries; then nothing has changed
 [[nodiscard]] TUTTI_EXPORT member_repair repair_member_folder(const std::string& folder);
 
 }  // namespace tutti::cluster

@@ -110,7 +110,8 @@ public:
     /// objects. The node is the only node of its cluster (number 0), so a `node_lost` error refers to the engine.
     /// Throws connection_error.
     explicit node(const engine_options& options);
-    /// Makes a node of one of these two kinds, according to the configuration. Throws connection_error.
+    /// Makes a node that either belongs to a cluster of nodes or uses an engine, according to the configuration. Throws
+    /// connection_error.
     explicit node(const configuration& how);
     /// REQUIRES: the caller runs no block, because the destructor may wait for a wake-up that in turn waits for blocks.
     ~node();
@@ -133,7 +134,7 @@ public:
     [[nodiscard]] node_status status() const;
     /// Returns the port that serves metrics; 0: no port.
     [[nodiscard]] std::uint16_t metrics_port() const noexcept;
-    /// Returns true if the connection to that node has ended and no other process has taken the node's place. Call this
+    /// Returns true if the connection to that node has ended and no other process has replaced the node. Call this
     /// function regularly if your program waits for an action of another node, because blocks that do not need that
     /// node never notice its loss.
     [[nodiscard]] bool lost(unsigned number) const noexcept;

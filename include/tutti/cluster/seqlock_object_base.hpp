@@ -120,8 +120,8 @@ protected:
     std::array<std::atomic<std::uint64_t>, max_size / part_size> parts_{};
 };
 
-/// A hint at the seqlock object in which a node of this process holds the reference's object. The hint may be stale, so
-/// its user compares the object's id with the id in the seqlock object. Thread safety: any thread.
+/// A cached pointer to the seqlock object in which a node of this process holds the reference's object. The pointer may
+/// be stale, so its user compares the object's id with the id in the seqlock object. Thread safety: any thread.
 class location_hint {
 public:
     location_hint() noexcept = default;

@@ -18,7 +18,7 @@ namespace tutti {
 
 /// A sorted set of elements that transactions read and change. The tree owns its elements.
 ///
-/// The tree is a B+-tree. The nodes of the tree never change except for the child pointers, which are variables. An
+/// The tree is a B+-tree. Only the child pointers in a node ever change, and they are transactional variables. An
 /// update copies the leaf and sets one variable. So a look-up reads one variable per level and searches plain memory in
 /// between. A binary tree or a skip list reads some 20 variables for 64 Ki elements, with a cache miss at each.
 ///
@@ -82,7 +82,7 @@ public:
     /// element that `make(made)` returns, and returns null. `make` must allocate the element through `made`, which
     /// destroys the element if the insertion fails. O(log n).
     ///
-    /// The function first makes all new nodes and then sets one variable. So a call that throws has no effect.
+    /// Because the function makes all new nodes before it sets one variable, a call that throws has no effect.
     template <class F>
     Element* put(tx& t, const key_type& key, const F& make) {
         edit e{t};

@@ -80,7 +80,7 @@ public:
     [[nodiscard]] T at(tx& t, const Key& key) const { return value_at(t, locate(t, key)); }
     [[nodiscard]] bool contains(tx& t, const Key& key) const { return locate(t, key).found != nullptr; }
 
-    /// Inserts the element if the key is new. Returns true if so. Otherwise changes nothing.
+    /// Inserts the element if the key is new. Returns true if the element was inserted.
     bool insert(tx& t, const Key& key, const T& value) {
         const position p = locate(t, key);
         if (p.found == nullptr) add(t, p, key, value);
@@ -347,8 +347,8 @@ private:
         try {
             open_more(t, p.level);
         } catch (const std::bad_alloc&) {
-            // The key is inserted and its bucket is open, so the operation may stop here. Later operations open the
-            // other buckets.
+            // The insertion may return here, because the key is inserted and its bucket is open. Later operations open
+            // the other buckets.
         }
     }
     /// Opens two more buckets. A look-up is fastest if its key's bucket is open, but a bucket may wait long for an

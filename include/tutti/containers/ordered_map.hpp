@@ -56,7 +56,7 @@ public:
     [[nodiscard]] T at(tx& t, const Key& key) const { return value_at(t, tree_.find(t, key)); }
     [[nodiscard]] bool contains(tx& t, const Key& key) const { return tree_.find(t, key) != nullptr; }
 
-    /// Inserts the element if the key is new. Returns true if so. Otherwise changes nothing.
+    /// Inserts the element if the key is new. Returns true if the element was inserted.
     bool insert(tx& t, const Key& key, const T& value) { return put(t, key, value) == nullptr; }
     /// Inserts the element, or replaces the value of an existing key. Returns true if the key is new.
     bool insert_or_assign(tx& t, const Key& key, const T& value) {

@@ -19,7 +19,8 @@ class semaphore {
 public:
     explicit semaphore(std::size_t permits) : permits_{permits} {}
 
-    /// Acquires `count` permits. Waits by `retry` until they are available. This and all following operations are O(1).
+    /// Acquires `count` permits. Waits by `retry` until that many permits are available. This and all following
+    /// operations are O(1).
     void acquire(tx& t, std::size_t count = 1) {
         if (!try_acquire(t, count)) retry(t);
     }

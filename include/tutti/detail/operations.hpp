@@ -66,7 +66,7 @@ struct frame {
     /// The stack pointer of the function that opened the block. Frames below it are gone once the block has rolled
     /// back. 0: unknown.
     std::uintptr_t stack = 0;
-    /// The block is an alternative of or_else: a `retry` inside the block leaves to this frame.
+    /// The block is an alternative of or_else: a `retry` inside the block ends the block and continues at this frame.
     bool alternative = false;
     /// The block, or a block around it, promised to write nothing. A nested block sets its own promise before it opens.
     bool read_only = false;

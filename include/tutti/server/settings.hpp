@@ -104,8 +104,8 @@ struct log_settings {
     unsigned wait_followers = 0;
     std::chrono::milliseconds wait_followers_timeout{1'000};
     /// The number of followers that a starting server waits for, if it follows no leader. Until that many followers
-    /// have reported their logs, the server accepts no calls that write. So if its own log has lost calls, the server
-    /// detects this before other calls replace them. A promotion ends the wait.
+    /// have reported their logs, the server accepts no calls that write. So if the server's own log has lost calls, the
+    /// server detects the loss before other calls replace the lost calls. A promotion ends the wait.
     unsigned await_followers = 0;
     // The server copies these two from `settings`: the number of cached replies to calls with an ID, and the time for
     // which it caches them.

@@ -241,8 +241,8 @@ int tutti_or_else(tutti_tx* handle, const tutti_alternative* alternatives, size_
         if (alternatives[i].body == nullptr) fail_use(handle, "tutti_or_else: an alternative's body is null");
     }
     const int result = result_of([&] { return choose(tutti::from_c(handle), alternatives, count); });
-    // Only the last alternative returns TUTTI_CANCELLED, because a cancel in any other alternative leaves to the outer
-    // block. So cancel the outer block.
+    // Only the last alternative returns TUTTI_CANCELLED here, because a cancel in any other alternative already ends
+    // the outer block. So this code cancels the outer block.
     if (result == TUTTI_CANCELLED) tutti_cancel(handle);
     return result;
 }

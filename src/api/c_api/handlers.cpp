@@ -21,8 +21,8 @@ static_assert(static_cast<int>(vote::commit) == TUTTI_VOTE_COMMIT);
 static_assert(static_cast<int>(vote::restart) == TUTTI_VOTE_RESTART);
 static_assert(static_cast<int>(vote::cancel) == TUTTI_VOTE_CANCEL);
 
-/// A participant that is also a handler without an action. The log owns its handlers until the attempt is over, whether
-/// they run or not. So the log keeps the participant alive.
+/// A participant that is also a handler without an action. The log owns all its handlers until the attempt is over, so
+/// the log keeps the participant alive.
 class c_participant final : public tutti::participant, public tutti::detail::handler {
 public:
     c_participant(const tutti_participant& calls, void* argument) noexcept : calls_{calls}, argument_{argument} {}

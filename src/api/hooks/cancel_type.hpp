@@ -9,9 +9,9 @@
 
 #include "tutti/detail/annotations.hpp"
 
-/// Defines pthread_setcanceltype, which calls the next function of that name, and then record(type). The next function
-/// may unwind its caller because of a pending cancellation. In this case, record is not called. The next function is
-/// looked up at the first call, which may precede the library's own initializers.
+/// Defines a pthread_setcanceltype that calls the C library's function of this name, and then record(type). If a
+/// pending cancellation unwinds the caller of the C library's function, record is not called. That function is looked
+/// up at the first call, which may precede the library's own initializers.
 #define TUTTI_CANCEL_TYPE(record)                                                                                    \
     extern "C" TUTTI_EXPORT int tutti_pthread_setcanceltype(int type, int* before) __asm__("pthread_setcanceltype"); \
     extern "C" int tutti_pthread_setcanceltype(int type, int* before) {                                              \

@@ -42,7 +42,7 @@ const detail::frame* rollback_target(core::descriptor& d, const core::data_parti
                                      bool must_own_nothing) noexcept {
     const detail::frame* f = core::rollback_target_before(d, core::index_of_step(d, p, step));
     while (must_own_nothing && f != nullptr && f->mark.writes != 0)
-        f = f->parent->parent != nullptr ? f->parent : nullptr;  // the outermost block restarts instead
+        f = f->parent->parent != nullptr ? f->parent : nullptr;  // the outermost block is restarted, not rolled back to
     return f;
 }
 
@@ -93,8 +93,8 @@ bool lock_reads(core::descriptor& d) noexcept {
     if (d.reads() == 0) return true;
     if (d.algorithm->one_at_a_time || d.cannot_be_killed() || d.algorithm_data.holds_lock || owns_all_reads(d))
         return true;
-    // Marks alone do not suffice, because a writer may mistake such a mark for that of an attempt that it has killed
-    // (time_based.hpp).
+    // Marks alone do not suffice, because a writer may mistake a mark of d for the mark of an attempt that the writer
+    // has killed (time_based.hpp).
     d.run.next_mode = memory::status::irrevocable;
     d.run.irrevocable_only_to_commit = true;
     d.run.irrevocable_reason = "it commits elsewhere what it read here";
@@ -119,7 +119,8 @@ remote_contention remote_contention_of(const core::descriptor& d) noexcept {
     remote_contention c{.rules = chosen.remote, .bounded = chosen.bounded, .senior = run.rank == core::senior_rank};
     if (c.rules.precedence == core::remote_conflict_rules::precedence_rule::priority) c.rank = run.how->priority;
     if (c.rules.precedence == core::remote_conflict_rules::precedence_rule::deadline && run.deadline_state.active) {
-        // The wall clock is the only clock that machines share, and is accurate enough here.
+        // The deadline is converted to the wall clock, the only clock that machines share, which is accurate enough
+        // here.
         const auto due = std::chrono::system_clock::now() + (run.deadline_state.due - base::now());
         const auto since = std::chrono::duration_cast<std::chrono::microseconds>(due.time_since_epoch());
         c.rank = core::senior_rank / 2 - since.count();

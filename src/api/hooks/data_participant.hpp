@@ -17,10 +17,10 @@ TUTTI_ALWAYS_INLINE void join_as_single_voter(core::descriptor& d, core::data_pa
     core::defer_to_single_voter(d, p);
 }
 
-/// Joins the running attempt, in any of its open blocks. May restart the attempt first, so that it logs its
-/// reads. Throws std::bad_alloc. Returns true if the block has the default rules for conflicts over objects, and no
-/// other block runs around it. By these rules, the block claims no precedence, and may wait and pause. Returns false
-/// for a block that has lost too often.
+/// Joins the running attempt, in any of its open blocks. May restart the attempt first, so that it logs its reads.
+/// Throws std::bad_alloc. Returns true if the block has the default rules for conflicts over objects, and the thread
+/// has no other transaction around it. A block with these rules claims no precedence, and may wait and pause. Returns
+/// false for a block that has lost too often.
 TUTTI_EXPORT bool join_attempt(core::descriptor& d, core::data_participant& p);
 
 /// Begins a step: the data participant is about to provide new data to the body. The step belongs to the block that is
@@ -28,11 +28,11 @@ TUTTI_EXPORT bool join_attempt(core::descriptor& d, core::data_participant& p);
 TUTTI_EXPORT void begin_step(core::descriptor& d, core::data_participant& p);
 
 /// Returns the nested block that can run again alone after a conflict in step number `step`, counted among the steps
-/// that are not forgotten. REQUIRES: the data of this step have changed or are unavailable. The data of all earlier
-/// steps are current. The result is the innermost open nested block that had begun before this step. Returns null if
-/// only restart_attempt helps, or if the attempt cannot be rolled back partially. Also returns null after 64 partial
-/// roll-backs of an attempt, while the context finds that they do not help. If `must_own_nothing` is true, because d
-/// has waited long for another transaction, the result is a block at whose begin d owned nothing.
+/// that no roll-back has removed. REQUIRES: the data of this step have changed or are unavailable, and the data of all
+/// earlier steps are current. The result is the innermost open nested block that had begun before this step. Returns
+/// null if only restart_attempt helps, or if the attempt cannot be rolled back partially. Also returns null after 64
+/// partial roll-backs of an attempt, and while partial roll-backs have not helped this context. If `must_own_nothing`
+/// is true, because d has waited long for another transaction, the result is a block at whose begin d owned nothing.
 [[nodiscard]] TUTTI_EXPORT const detail::frame* rollback_target(core::descriptor& d,
                                                                       const core::data_participant& p, std::size_t step,
                                                                       bool must_own_nothing) noexcept;
@@ -57,8 +57,8 @@ TUTTI_EXPORT void roll_back_to_valid_reads(core::descriptor& d);
 
 /// Returns true if the variables that d has read stay current until the end of d. Call this function while d votes. If
 /// the result is false, vote for a restart: the next attempt runs irrevocably, although it may still restart. This
-/// function is for a participant whose vote is the decision. The participant then commits elsewhere, permanently, at an
-/// instant at which the local reads must be current.
+/// function is for a participant whose vote is the decision. Such a participant commits permanently outside of this
+/// process, at an instant at which d's reads must be current.
 [[nodiscard]] TUTTI_EXPORT bool lock_reads(core::descriptor& d) noexcept;
 
 /// Returns true if only one data participant votes, and there is no at_commit handler.
@@ -66,9 +66,9 @@ TUTTI_EXPORT void roll_back_to_valid_reads(core::descriptor& d);
 /// Returns the number of the process's blocks that sleep in `retry` now, or are about to.
 [[nodiscard]] TUTTI_EXPORT std::uint32_t blocks_in_retry() noexcept;
 
-/// Waits until `ended` is nonzero or the time `until` has come. May return early. The caller is in the middle of d's
-/// transaction, or before its begin. Meanwhile, a preemptable context releases its worker, so that a more urgent
-/// context may run.
+/// Waits until `ended` is nonzero or the time `until` has come. May return early. May be called before d's transaction
+/// begins, or in the middle of the transaction. During the wait, a preemptable context releases its worker, so that a
+/// more urgent context may run.
 TUTTI_EXPORT void park(core::descriptor& d, const detail::shared<std::uint32_t>& ended,
                               base::deadline until) noexcept;
 /// Ends the wait of d in `park`, if d waits. You can call this function from any thread. REQUIRES: d is in `park` with
@@ -78,10 +78,9 @@ TUTTI_EXPORT void unpark(core::descriptor& d, detail::shared<std::uint32_t>& end
 /// How the outermost block around d behaves in conflicts with blocks of other processes.
 struct remote_contention {
     core::remote_conflict_rules rules;
-    bool bounded = true;    ///< a block that loses too often precedes all blocks that do not; of two such blocks, the
-                            ///< older one precedes
+    bool bounded = true;    ///< blocks that lose too often precede all other blocks, the oldest of them first
     bool senior = false;    ///< the block has lost too many conflicts over variables
-    std::int64_t rank = 0;  ///< its priority, or a rank from its deadline, by the wall clock
+    std::int64_t rank = 0;  ///< the block's priority, or a rank computed from its deadline by the wall clock
 };
 [[nodiscard]] TUTTI_EXPORT remote_contention remote_contention_of(const core::descriptor& d) noexcept;
 

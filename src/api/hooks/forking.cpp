@@ -39,8 +39,8 @@ void copy_the_process() noexcept {
 
 /// Waits until no transaction holds an abstract lock. A transaction that has been rolled back holds its abstract locks
 /// until it has undone the commits of its open nested blocks. A transaction that has committed holds them a moment
-/// longer. Returns false if a lock is still held at `until` or after max_wait. Waiting longer could deadlock, because
-/// such an undo may wait for d.
+/// longer. Returns false if a lock is still held at `until` or after max_wait. A longer wait could deadlock, because
+/// the transaction that undoes such commits may wait for d.
 bool abstract_locks_are_free(core::descriptor& d, base::deadline until) noexcept {
     constexpr auto max_wait = std::chrono::microseconds{200};
     const base::deadline end = std::min(until, base::now() + max_wait);
@@ -52,7 +52,8 @@ bool abstract_locks_are_free(core::descriptor& d, base::deadline until) noexcept
 
 /// REQUIRES: d runs alone.
 bool copy_if_quiesced(core::descriptor& d, base::deadline until) noexcept {
-    // Data that a commit makes private become private to its thread only after the commit has waited for quiescence.
+    // Waits until no commit waits for quiescence, because data that a commit makes private become private only after
+    // its wait.
     if (core::await_no_quiescence(d, until) && abstract_locks_are_free(d, until)) copy_the_process();
     return current_fork->child.has_value();
 }

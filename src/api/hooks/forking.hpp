@@ -24,9 +24,9 @@ protected:
     ~quiescent_action() = default;
 };
 
-/// Forks while no transaction of another thread runs. Until then, asks transactions that can run again to restart, and
-/// blocks new transactions. Returns the result of fork, with errno. Returns nullopt if a transaction still ran at
-/// `until`, another thread ran alone, or `prepare` returned false.
+/// Forks at an instant at which no transaction of another thread runs. Until then, requests a restart of all
+/// transactions that can run again, and blocks new ones. Returns the result of fork, with errno. Returns nullopt if a
+/// transaction still ran at `until`, another thread ran alone, or `prepare` returned false.
 ///
 /// In the child, the calling thread is the only one, and may run transactions. Objects that other threads were using
 /// outside of transactions are in the state that they had at the instant of the fork.
@@ -35,7 +35,7 @@ protected:
 /// @throws std::bad_alloc
 [[nodiscard]] TUTTI_EXPORT std::optional<::pid_t> fork_alone(base::deadline until, quiescent_action& action);
 
-/// Returns true if the calling thread is in fork_alone, which itself does the work of a fork handler.
+/// Returns true if the calling thread is in fork_alone. Fork handlers then skip their work, because fork_alone does it.
 [[nodiscard]] TUTTI_EXPORT bool is_in_fork_alone() noexcept;
 
 }  // namespace tutti::api

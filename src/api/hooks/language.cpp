@@ -65,7 +65,7 @@ bool open_without_listeners(core::descriptor& d, detail::frame& f, detail::call_
 void prepare_for_language() noexcept {
     const char* const value = std::getenv("TUTTI_ALGORITHM");
     // If transactions have run before this library was loaded (dlopen), the algorithm can no longer be changed. The
-    // first block checks whether it is suitable.
+    // first block checks whether the algorithm is suitable.
     if ((value == nullptr || *value == '\0') && memory::status_record_count() == 0) use_algorithm("wt-etl");
     if (value != nullptr && *value != '\0') require_in_place(core::chosen_instance());
 }
@@ -97,7 +97,8 @@ void enter_language(core::descriptor& d) {
     try {
         core::enter_plain(d);
     } catch (const detail::unwind&) {
-        // A destructor that runs during the propagation of an exception must not throw. Such an attempt is doomed.
+        // During the propagation of an exception, a destructor must not throw, so the signal is dropped. The attempt is
+        // doomed anyway.
         if (found != core::access_check::during_unwind) throw;
     }
 }
@@ -131,7 +132,7 @@ void record_free(core::descriptor& d, void* memory, detail::destroyer free) {
 void retire(void* object, detail::destroyer free) {
     if (memory::status_record_count() == 0) return free(object);  // no transaction has ever run
     auto& d = core::descriptor::of(detail::current_or_attach());
-    d.limbo.reserve(d.deferred_log.size() + 1);  // in addition to the space reserved for the commit
+    d.limbo.reserve(d.deferred_log.size() + 1);  // one more entry than the running transaction's commit needs
     d.limbo.retire({object, free});
 }
 

@@ -9,9 +9,9 @@
 namespace tutti::api {
 
 /// Chooses the algorithm of processes with language-level blocks, unless the environment has chosen one. Ends the
-/// process with a message if the chosen algorithm does not write in place, because language-level blocks require writes
-/// in place. The compiler reads thread-local memory and its own memory directly, even after a write through a barrier.
-/// Called when src/itm is loaded.
+/// process with a message if the chosen algorithm does not write in place. Language-level blocks require writes in
+/// place, because compiled code reads thread-local and compiler-allocated memory directly, even after a write through a
+/// barrier. Called when src/itm is loaded.
 TUTTI_EXPORT void prepare_for_language() noexcept;
 
 /// Returns a descriptor of the calling context that may run blocks of the language. Throws std::bad_alloc.
@@ -36,18 +36,18 @@ TUTTI_EXPORT void check_jump(const void* target) noexcept;
 TUTTI_EXPORT void become_serial(core::descriptor& d) noexcept;
 
 /// Opens an outermost block of the language as the biased owner: the block runs alone because no other context begins
-/// one; see core/tokens/bias.hpp. Returns false if another context may begin a block, or if something special is
-/// required of every block. Then the block is not open.
+/// one; see core/tokens/bias.hpp. Returns false, without opening the block, if another context may begin a block, or if
+/// statistics or a policy observe every block.
 [[nodiscard]] TUTTI_EXPORT bool open_as_biased_owner(core::descriptor& d, detail::frame& f,
                                                            detail::call_site where, const options& how);
 
-/// Opens a block that has to run alone, even if other contexts begin blocks; see core/modes/serial.hpp. Returns false
-/// if something special is required of this block or of every block. Then the block is not open.
+/// Opens a block that has to run alone, even if other contexts begin blocks; see core/modes/serial.hpp. Returns false,
+/// without opening the block, if this block has special options, or if statistics or a policy observe every block.
 [[nodiscard]] TUTTI_EXPORT bool open_alone(core::descriptor& d, detail::frame& f, detail::call_site where,
                                                  const options& how);
 
-/// Prepares for a block of the language inside a block of the library. The inner block uses plain memory, and does not
-/// announce each access. May send a signal to the block of the library.
+/// Prepares for a block of the language inside a block of the library. This preparation is needed because the inner
+/// block uses plain memory, and does not announce each access. May raise a signal in the block of the library.
 TUTTI_EXPORT void enter_language(core::descriptor& d);
 
 /// Handles a descriptor that is not healthy. Raises the pending signal if there is one. Otherwise returns true if the
@@ -95,11 +95,11 @@ TUTTI_EXPORT void reset_other_contexts() noexcept;
 /// life of the process.
 [[nodiscard]] TUTTI_EXPORT bool hardware_is_usable(const core::descriptor& d) noexcept;
 
-/// Return core::serial_token and core::listeners_to_language.
+/// These functions return core::serial_token and core::listeners_to_language.
 [[nodiscard]] TUTTI_EXPORT const detail::shared<detail::word>& serial_token() noexcept;
 [[nodiscard]] TUTTI_EXPORT const detail::shared<std::uint32_t>& listeners() noexcept;
 
-/// Call core::wait_for_serial_owner and core::try_stop_the_world.
+/// These functions call core::wait_for_serial_owner and core::try_stop_the_world.
 TUTTI_EXPORT void wait_for_serial_owner(core::descriptor& d) noexcept;
 TUTTI_EXPORT void try_stop_the_world(core::descriptor& d) noexcept;
 

@@ -1,10 +1,10 @@
-// Prints a message for a program that ends because a signal of the engine (core/rollback/signal.hpp) could not leave a
-// function of the user. C++ then calls the terminate handler. The default message of that handler names detail::unwind,
-// and no function that the user wrote.
+// Prints a message if a program ends because a signal of the engine (core/rollback/signal.hpp) could not leave a
+// function of the user. In this case C++ calls the terminate handler. The default handler's message names
+// detail::unwind, but no function that the user wrote.
 //
 // The handler also reports a thread that is cancelled asynchronously in the middle of the engine.
 //
-// If a server runs procedures, the process does not end: the signal continues in the caller of that function
+// If a server runs procedures, the process does not end: the signal continues in the caller of the user's function
 // (core/lifecycle/interrupt.hpp).
 //
 // The handler is installed when the library is loaded, so a handler that the program installs later replaces it. This
@@ -49,7 +49,7 @@ void print_signal_message() noexcept {
     if (t == nullptr) return;
     const auto& d = static_cast<const core::descriptor&>(*t);
     const std::string_view cause = name_of(d.cause);
-    if (!base::accepts_output(STDERR_FILENO)) return;  // nothing is printed, and the process ends nevertheless
+    if (!base::accepts_output(STDERR_FILENO)) return;  // prints nothing; the process still ends
     std::fprintf(stderr,
                  "tutti: a %s (%.*s) of the atomic block at %s:%u cannot leave a function that is noexcept, such as a "
                  "destructor or a thread's first one. Remove the noexcept, or access transactional data outside "
@@ -69,8 +69,7 @@ void die_if_cancelled() noexcept {
     core::die_of_asynchronous_cancel(static_cast<const core::descriptor&>(*t));
 }
 
-/// Prints the message only once. Every such exception skips destructors, but the function to be changed is usually the
-/// same.
+/// Prints the message only once, because the function to be changed is usually the same for all such exceptions.
 void print_noexcept_message() noexcept {
     static constinit std::atomic<bool> printed{false};
     if (printed.exchange(true, std::memory_order_relaxed) || !base::accepts_output(STDERR_FILENO)) return;

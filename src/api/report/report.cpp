@@ -28,13 +28,13 @@ namespace {
 struct report_request {
     /// The requested file, as an absolute path, because the program may change its working folder. Empty: no report.
     std::string file;
-    bool shown = false;  ///< true: also show the report as text at exit
-    pid_t process = 0;   ///< process that read the environment; a different process is a forked copy
+    bool shown = false;  ///< if true, the report is also shown as text at exit
+    pid_t process = 0;   ///< the process that read the environment; any other process is a forked copy of it
     /// The descriptor of the file, or -1. The file is opened early, because a daemon may give up its rights or change
     /// its root later.
     int early = -1;
-    dev_t device = 0;  ///< device and inode of the early file;
-    ino_t inode = 0;   ///< they identify it, because a program may close descriptors that it has not opened
+    dev_t device = 0;  ///< device and inode of the file that was opened early;
+    ino_t inode = 0;   ///< they identify the file, in case the program has closed the descriptor and reused its number
 };
 
 int open_to_write(const std::string& file) noexcept {
@@ -43,15 +43,16 @@ int open_to_write(const std::string& file) noexcept {
 
 void open_early(report_request& w, const std::string& file) noexcept {
     struct stat about{};
-    // A pipe is not opened early, because its reader would take the first close for the end of the report.
+    // A pipe is not opened early, because its reader would regard the first close as the end of the report.
     if (::stat(file.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) return;
     w.early = open_to_write(file);
-    if (w.early < 0 || ::fstat(w.early, &about) != 0) return;  // the final attempt reports the reason
+    if (w.early < 0 || ::fstat(w.early, &about) != 0) return;  // the attempt at exit reports the reason
     w.device = about.st_dev;
     w.inode = about.st_ino;
 }
 
-/// Returns the file that was opened early if it is still open and has a name, or -1. A forked copy opens its own file.
+/// Returns the descriptor of the file that was opened early, or -1 if the descriptor was closed or the file deleted. A
+/// forked copy opens its own file.
 int opened_early(const report_request& w) noexcept {
     struct stat about{};
     const bool is_it = w.early >= 0 && ::getpid() == w.process && ::fstat(w.early, &about) == 0 &&
@@ -68,7 +69,7 @@ bool write_all(int to, std::string_view text) noexcept {
     return true;
 }
 
-/// Writes from the beginning of a file. A pipe has no beginning.
+/// Overwrites a file from its beginning. A pipe has no beginning, and just receives the text.
 bool rewind_and_write(int to, std::string_view text) noexcept {
     if (::lseek(to, 0, SEEK_SET) == 0 && ::ftruncate(to, 0) != 0 && errno != EINVAL) return false;
     return write_all(to, text);
@@ -80,7 +81,7 @@ std::string absolute(const std::string& path) {
 }
 
 /// Returns the value of a variable. Returns an empty string if the process has more rights than its user, because the
-/// user could make such a process write files.
+/// user could make such a process write files that the user must not write.
 std::string_view variable_text(const char* variable) noexcept {
     const char* const given = ::secure_getenv(variable);
     return given != nullptr ? given : "";
@@ -135,7 +136,8 @@ std::vector<char*> quiet_environment() {
     return all;
 }
 
-/// Shows the report. Returns false if the command does not exist or has failed, or if standard error has no reader.
+/// Shows the report. Returns false if the `tutti` command does not exist or has failed, or if standard error has no
+/// reader.
 bool show(const std::string& file) {
     if (!base::accepts_output(STDERR_FILENO)) return false;
     std::string command{variable_text("TUTTI_COMMAND")};
@@ -156,7 +158,7 @@ bool show(const std::string& file) {
     do {
         ended = ::waitpid(child, &status, 0);
     } while (ended < 0 && errno == EINTR);
-    // If the program ignores SIGCHLD, waitpid finds no child.
+    // If the program ignores SIGCHLD, waitpid finds no child, and the command counts as successful.
     return ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 

@@ -22,7 +22,7 @@ namespace tutti::api {
 /// Registers a function of another library that adds its own fields. `write` runs while the report's object is open.
 TUTTI_EXPORT void add_to_report(void (*write)(observe::json_writer& to)) noexcept;
 
-/// Forgets all earlier counts, in the child after a fork. REQUIRES: no other thread runs.
+/// Resets all counts in the child after a fork. REQUIRES: no other thread runs.
 TUTTI_EXPORT void reset_report() noexcept;
 
 /// Returns the present report. If `live`, includes the status of each context. Throws std::bad_alloc.

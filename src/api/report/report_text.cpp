@@ -32,7 +32,7 @@ std::string path_of_program() {
     return path;
 }
 
-/// Returns true if an execution ends with an attempt that ends for this cause.
+/// Returns true if an attempt that aborts for this cause is the last attempt of its execution.
 bool ends_execution(abort_cause cause) noexcept {
     switch (cause) {
         case abort_cause::explicit_cancel:
@@ -71,7 +71,7 @@ private:
         out_.begin_object().field("name", s.name).field("file", s.file).field("line", std::uint64_t{s.line});
         out_.field("function", s.function).field("cancelled", cancelled);
 #define TUTTI_SITE_COUNTER(name) out_.field(#name, s.name);
-#define TUTTI_SITE_COUNTERS(name)  // each has its own form below
+#define TUTTI_SITE_COUNTERS(name)  // counters with several values are written below
 #include "observe/site_counters.def"
 #undef TUTTI_SITE_COUNTER
 #undef TUTTI_SITE_COUNTERS
@@ -93,7 +93,7 @@ private:
             for (const conflicting_site_statistics& r : s.conflicting_sites) {
                 if (r.cause != cause) continue;
                 write_aborts(cause, r.site, r.aborts);
-                unexplained -= std::min(unexplained, r.aborts);  // the count may have grown meanwhile
+                unexplained -= std::min(unexplained, r.aborts);  // r.aborts may have grown since s was read
             }
             if (unexplained != 0) write_aborts(cause, std::nullopt, unexplained);
         }
@@ -124,7 +124,7 @@ private:
             const observe::site* const at = d.counters.entered();
             write_site_number("site", at != nullptr ? std::optional{at->id} : std::nullopt);
             out_.field("asked_to_abort", memory::is_running(state) && d.kill_request.load(std::memory_order_relaxed) ==
-                                                                        memory::sequence_of(state));
+                                                                          memory::sequence_of(state));
             out_.field("suspended", d.suspended.load(std::memory_order_relaxed) != 0);
             out_.key("waits_for");
             if (other == nullptr) out_.null();

@@ -24,7 +24,7 @@ std::string label(const site_statistics& s) {
     return s.file.substr(slash == std::string::npos ? 0 : slash + 1) + ':' + std::to_string(s.line);
 }
 
-/// Returns the most frequent cause, for the table.
+/// Returns the most frequent cause of aborts, for the table.
 std::string main_cause(const site_statistics& s) {
     if (s.aborts == 0) return "-";
     const auto top = std::max_element(s.aborts_by_cause.begin(), s.aborts_by_cause.end());

@@ -3,8 +3,8 @@
 // stuck in a livelock can print, too.
 //
 // `tutti stat` queues SIGQUIT with a number: the descriptor of a pipe's end in the `tutti stat` process. So the
-// receiver knows the sending process, and the file to write the answer to. A SIGQUIT from a terminal carries no number,
-// and its answer goes to standard error.
+// receiver knows the sending process, and where to write the answer. A SIGQUIT from a terminal carries no number, and
+// its answer goes to standard error.
 #include "api/report/statistics_on_signal.hpp"
 
 #include <fcntl.h>
@@ -28,14 +28,14 @@
 namespace tutti::api {
 namespace {
 
-/// A request, which goes through the pipe as a whole, because it is shorter than PIPE_BUF.
+/// A request. It passes through the pipe as a whole, because it is shorter than PIPE_BUF.
 struct request {
     int signal;
     pid_t from;  ///< the process that queued the signal; 0: a terminal, or kill(2)
     int file;    ///< descriptor of process `from` for the answer
 };
 
-// Written before the handlers are installed.
+// The pipe between handler and thread. It is created before the handlers are installed.
 int requests[2] = {-1, -1};
 pid_t printing_process = 0;
 
@@ -50,7 +50,7 @@ void end_by_signal(int signal) noexcept {
 
 void record_request(int signal, siginfo_t* info, void*) noexcept {
     const int error = errno;
-    // A forked child has no thread that could answer.
+    // A forked child has no thread that could serve the request, so the signal ends the child.
     if (::getpid() != printing_process) {
         end_by_signal(signal);
         return;
@@ -72,7 +72,8 @@ void answer(const request& r) {
     }
     struct stat what{};
     if (::fstat(to, &what) == 0 && S_ISFIFO(what.st_mode)) {
-        // A slow or stopped reader receives only a part of the report, so that the next signal can be served.
+        // The write has a timeout, so a slow or stopped reader receives only a part of the report, and the next signal
+        // can be served.
         static_cast<void>(base::write_with_timeout(to, report_text(true)));
     }
     ::close(to);
@@ -117,7 +118,7 @@ void start_thread() {
 }  // namespace
 
 void print_on_signals() {
-    // A set-user-ID program must not open files for its user, because the program has more rights than the user.
+    // A set-user-ID program has more rights than its user, so it must not open files for the user.
     if (::getauxval(AT_SECURE) != 0) return;
     if (::pipe2(requests, O_CLOEXEC) != 0) base::panic("TUTTI_STATISTICS=signal: cannot create a pipe");
     ::fcntl(requests[1], F_SETFL, O_NONBLOCK);
@@ -134,7 +135,8 @@ void print_on_signals() {
         const bool ignored = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN;
         const bool unset = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
         if (!unset && !(ignored && s == SIGQUIT)) continue;
-        // A second Ctrl-C ends the process at once, in case the printing hangs.
+        // SIGINT and SIGTERM are handled only once, so that a second Ctrl-C ends the process at once if the printing
+        // hangs.
         action.sa_flags = SA_SIGINFO | SA_RESTART | (s == SIGQUIT ? 0 : static_cast<int>(SA_RESETHAND));
         ::sigaction(s, &action, nullptr);
     }

@@ -43,7 +43,8 @@ std::unique_ptr<engine> open_single_engine(const std::string& address, const set
 #if defined(TUTTI_CLUSTER_POSTGRES)
     return open_postgres(address, how);
 #else
-    throw engine_error{"'" + address + "' is not an engine address"};  // check_address has reported this already
+    throw engine_error{"'" + address + "' is not an engine address"};  // not reached: check_address has rejected such
+                                                                       // an address already
 #endif
 }
 
@@ -71,7 +72,7 @@ void require_known_protocol(const settings& how) try {
 
 void require_loopback(const std::string& host, const std::string& named) {
     in_addr as_number{};
-    // A host name that only begins like an address is not accepted.
+    // Only a complete address in 127.0.0.0/8 counts, not a host name that begins like one.
     const bool is_loopback = host == "localhost" || host == "::1" || host == "[::1]" ||
                              (host.starts_with("127.") && ::inet_pton(AF_INET, host.c_str(), &as_number) == 1);
     if (!is_loopback) {

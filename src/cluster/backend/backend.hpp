@@ -1,5 +1,5 @@
 // The interface of an engine that holds a cluster's objects. An engine offers consistent reads, and a commit that
-// compares and writes at one instant. Everything else is built on these two.
+// compares and writes at one instant. Everything else is built on these two operations.
 //
 // Contract
 //   ENG1  A record has a version, which differs from every version that it ever had; 0 is "never written". An erased
@@ -29,7 +29,7 @@
 //
 // get, commit, open_key_feed and open_record_feed return within the engine's request timeout, or not much later.
 //
-// Thread safety: every member may be called from any thread. A snapshot belongs to one caller.
+// Thread safety: every member may be called from any thread. But a read_snapshot belongs to one caller.
 #pragma once
 
 #include <atomic>
@@ -48,7 +48,7 @@ namespace tutti::cluster::backend {
 
 using version = std::uint64_t;
 
-/// A key is readable in the engine's own tools: a letter and hexadecimal digits.
+/// A key consists of a letter and hexadecimal digits, so that the engine's own tools can show it.
 using key = std::string;
 
 struct record {
@@ -74,7 +74,8 @@ struct write {
 };
 
 /// A transaction of several groups that one of these groups has prepared. Until the decision, the transaction's writes
-/// are invisible in that group, and other transactions cannot overwrite what it has read there (sharded_engine.hpp).
+/// are invisible in that group, and other transactions cannot overwrite records that this transaction has read in the
+/// group (sharded_engine.hpp).
 struct blocking_transaction {
     std::string id;                    ///< empty: there is no such transaction
     std::uint64_t deciding_group = 0;  ///< the number of the group that holds the decision
@@ -86,23 +87,24 @@ struct blocking_transaction {
 struct read_snapshot {
     version at = 0;
     std::size_t group = 0;  ///< for an engine of several groups: the snapshot's only group, counted from 1, or 0
-    blocking_transaction blocked_by{};  ///< for a group's conflict: the transaction in the way, if waiting for it helps
+    blocking_transaction blocked_by{};  ///< for a conflict in a group: the transaction that caused the conflict, if a
+                                        ///< wait for its end helps
     [[nodiscard]] bool is_same_state_as(const read_snapshot& other) const noexcept {
         return at == other.at && group == other.group;
     }
 };
 
 enum class freshness : std::uint8_t {
-    same,  ///< any instant that the earlier reads belong to, too
-    now,   ///< an instant after the call
+    same,  ///< at an instant at which the earlier reads are current, too
+    now,   ///< at an instant after the call
 };
 
 enum class engine_status : std::uint8_t {
     good,
-    conflict,     ///< another commit was first: nothing is written
+    conflict,     ///< a commit that came first has changed a checked version; nothing is written
     unreachable,  ///< the engine does not answer; nothing is written
     unknown,      ///< the engine was asked to commit, but its answer was lost
-    refused,      ///< for a commit: the engine will never accept it, and nothing is written; `reason` says what to do
+    refused,      ///< the engine will never accept this commit, and nothing is written; `reason` says what to do
 };
 
 /// The abilities and limits of an engine. The engine rejects a request beyond a limit, with a message that names the
@@ -130,13 +132,13 @@ class key_feed {
 public:
     virtual ~key_feed() = default;
     /// Waits for written keys, and appends them. Returns from time to time even if no key was written. Returns false if
-    /// the feed has broken; writes may have been missed then.
+    /// the feed has broken. In this case it may have missed writes.
     [[nodiscard]] virtual bool next(std::vector<key>& written) = 0;
-    /// Makes next return soon, and false from then on. Any thread may call this.
+    /// Makes `next` return soon. From then on, `next` returns false. Any thread may call this function.
     virtual void close() noexcept = 0;
 };
 
-/// A record in the form in which a commit has written it.
+/// A record as a commit has written it.
 struct change {
     key of;
     record value;
@@ -146,15 +148,16 @@ struct change {
 class record_feed {
 public:
     virtual ~record_feed() = default;
-    /// Waits for writes, and appends them. Returns false if the stream has broken; writes may have been missed then.
+    /// Waits for writes, and appends them. Returns false if the stream has broken. In this case it may have missed
+    /// writes.
     [[nodiscard]] virtual bool next(std::vector<change>& written) = 0;
-    /// Makes next return soon, and false from then on. Any thread may call this.
+    /// Makes `next` return soon. From then on, `next` returns false. Any thread may call this function.
     virtual void close() noexcept = 0;
 };
 
-/// The newest version of an engine that a get or a commit of this process has returned. Code that later chooses a state
-/// to read must not choose an earlier one. So the process never sees its engine move backwards, even if the process
-/// caches records.
+/// The newest version of an engine that a get or a commit of this process has returned. Code that chooses a state to
+/// read must not choose a state before the watermark. So the process never sees its engine move backwards, even if the
+/// process caches records.
 class version_watermark {
 public:
     [[nodiscard]] version current() const noexcept { return current_.load(std::memory_order_seq_cst); }
@@ -172,17 +175,18 @@ struct request {
     std::span<const check> checks;
     std::span<const write> writes;
     engine_status status = engine_status::unreachable;
-    version at = 0;                     ///< the version of its writes (ENG8)
+    version at = 0;                     ///< the version of the commit's writes (ENG8)
     std::string reason;                 ///< why the engine rejected the commit
-    blocking_transaction blocked_by{};  ///< for a group's conflict: the transaction in the way, if waiting for it helps
+    blocking_transaction blocked_by{};  ///< for a conflict in a group: the transaction that caused the conflict, if a
+                                        ///< wait for its end helps
 };
 
 /// A cache that receives its own program's commits as soon as the engine has accepted them.
 class commit_observer {
 public:
     virtual ~commit_observer() = default;
-    /// Receives the commits of one request (ENG9). All successful commits that write something have the same version.
-    /// Any thread may call this.
+    /// Receives the commits of one request (ENG9). All successful commits of the request that write something have the
+    /// same version. Any thread may call this function.
     virtual void on_commits(std::span<request* const> all) noexcept = 0;
 };
 
@@ -195,29 +199,29 @@ public:
     /// Returns the clock by which callers measure their waits for this engine.
     [[nodiscard]] virtual const runtime_env& env() const noexcept { return runtime_env::real(); }
 
-    /// Reads as in ENG2. `found` gets one record for each of `wanted`, in that order. Returns good, conflict or
-    /// unreachable.
+    /// Reads as in ENG2. `found` receives one record for each key of `wanted`, in the order of `wanted`. Returns good,
+    /// conflict or unreachable.
     [[nodiscard]] virtual engine_status get(read_snapshot& snapshot, freshness how, std::span<const check> held,
                                             std::span<const key> wanted, std::vector<record>& found) = 0;
     /// Commits as in ENG3.
     /// REQUIRES: the request is within the limits of `abilities`, and no key is twice in its checks or twice in its
     /// writes.
     virtual void commit(request& r) = 0;
-    /// Commits several requests, in one request to the engine if it can.
-    /// REQUIRES: no request checks or writes a key that another one writes.
+    /// Commits several requests, in one request to the engine if it can. REQUIRES: no request checks or writes a key
+    /// that another of these requests writes.
     virtual void commit_all(std::span<request*> all) {
         for (request* r : all) commit(*r);
     }
-    /// Removes all trace of the records, if the engine answers at once.
-    /// REQUIRES: no commit checks or writes these keys any more, and none is pending (ENG4).
+    /// Removes all traces of the records, if the engine answers at once. REQUIRES: no later commit checks or writes
+    /// these keys, and no pending commit does (ENG4).
     virtual void forget(std::span<const key> all) noexcept = 0;
     /// Opens a feed (ENG5). The feed is open when this function returns. Returns null if no feed can be opened now.
     [[nodiscard]] virtual std::unique_ptr<key_feed> open_key_feed() = 0;
 
     // The following members are for engines with capabilities::has_record_feed (ENG6).
 
-    /// Opens a stream of the writes after that version. The stream is open when this function returns. Returns null if
-    /// no stream can be opened now.
+    /// Opens a stream of the writes after the given version. The stream is open when this function returns. Returns
+    /// null if no stream can be opened now.
     [[nodiscard]] virtual std::unique_ptr<record_feed> open_record_feed(version) { return nullptr; }
     /// Returns the watermark, which all engines of the process for the same address share. A commit, and a get that
     /// returns records, raise the watermark before they return.

@@ -9,7 +9,7 @@ batching_engine::batching_engine(std::unique_ptr<engine> engine_below, std::size
     : engine_{std::move(engine_below)},
       abilities_{engine_->abilities()},
       max_commits_{std::min(max_commits, abilities_.max_operations / 4)} {
-    // The other commits of a request take one operation each.
+    // Each other commit in the same request uses up one operation, so these operations are kept free.
     abilities_.max_operations -= max_commits_;
 }
 
@@ -18,13 +18,13 @@ template <class Choose, class Send>
 void batching_engine::request_queue<Entry>::process(Entry& mine, Choose&& choose, Send&& send) {
     std::unique_lock hold{guard_};
     waiting_.push_back(&mine);
-    wake_next();  // the queue may be long enough now
+    wake_next();  // the queue may now be long enough for the next request
     mine.wakeup.wait(hold, [&] { return mine.done || (waiting_.front() == &mine && may_send()); });
     if (mine.done) return;
     std::vector<Entry*> chosen;
     try {
         chosen = choose(waiting_);
-    } catch (...) {  // no memory: the later entries wait for their turn
+    } catch (...) {  // no memory: only this entry fails, and the later ones wait for their turn
         waiting_.erase(waiting_.begin());
         wake_next();
         throw;
@@ -39,7 +39,7 @@ void batching_engine::request_queue<Entry>::process(Entry& mine, Choose&& choose
     pending_entries_ -= chosen.size();
     for (Entry* e : chosen) {
         e->done = true;
-        e->wakeup.notify_one();  // under the lock: the entry is destroyed by its thread
+        e->wakeup.notify_one();  // under the lock, because the entry's thread destroys the entry when it wakes
     }
     wake_next();
 }
@@ -61,7 +61,7 @@ void batching_engine::commit(request& r) {
         });
 }
 
-/// Takes the first entry of the queue, and the later ones that agree with all taken ones.
+/// Removes the first entry from the queue, and each later entry that agrees with all entries removed before.
 std::vector<batching_engine::queued_commit*> batching_engine::choose(std::vector<queued_commit*>& waiting) const {
     std::vector<queued_commit*> chosen, remaining;
     std::unordered_set<std::string_view> read, written;
@@ -114,7 +114,7 @@ void batching_engine::read(std::span<queued_read* const> all) noexcept {
     const auto read_alone = [this](queued_read& one) {
         try {
             one.status = engine_->get(*one.snapshot, freshness::now, {}, one.wanted, *one.found);
-        } catch (...) {  // no memory: the same result as without an engine
+        } catch (...) {  // no memory: the status stays `unreachable`, as without an engine
         }
     };
     if (all.size() == 1) return read_alone(*all.front());

@@ -1,17 +1,18 @@
 // Combines the commits, and the reads, of concurrent threads into one request to the engine.
 //
-// A thread that finds a request pending waits in a queue until the queue is as long as the pending request, or that
-// request has returned. Then the first thread in the queue takes all waiting entries that agree, and sends one request
-// for them.
+// A thread that finds a request pending waits in a queue until the queue is as long as the pending request, or this
+// request has returned. Then the first thread in the queue removes all waiting entries that agree, and sends one
+// request for them.
 //
-// So a single thread never waits for another, two hardly wait, and many share the engine's round trip, its log and its
-// disk. While the engine writes one request to its disk, a second one is on its way, but never a third. The second
-// request must not be small: for a busy engine, a request costs more than its content, and small requests lead to more
-// small requests. With two requests of any size at a time, 32 threads have six commits in each request. With this rule,
-// they have nine.
+// So a single thread never waits for another, two threads hardly wait, and many threads share the engine's round trip,
+// its log and its disk. While the engine writes one request to its disk, a second one is on its way, but never a third.
+// The second request must not be small: a busy engine spends more on a request than on the request's content, and small
+// requests lead to more small requests. If the second request could have any size, 32 threads would have six commits in
+// each request. With this rule, they have nine.
 //
-// Two commits agree if neither writes a key that the other checks or writes. Then any order of them is correct, as
-// commit_all requires. Two reads agree if neither has held keys. Then one instant after both calls is correct for both.
+// Two commits agree if neither writes a key that the other checks or writes. Such commits are correct in any order, as
+// commit_all requires. Two reads agree if neither has held keys, because one instant after both calls is correct for
+// both reads.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -25,7 +26,7 @@ namespace tutti::cluster::backend {
 
 class batching_engine final : public engine {
 public:
-    /// Combines at most `max_commits` commits in one request, and as many operations as the engine accepts.
+    /// Combines at most `max_commits` commits in one request, and at most as many operations as the engine accepts.
     explicit batching_engine(std::unique_ptr<engine> engine_below, std::size_t max_commits = 32);
 
     const capabilities& abilities() const noexcept override { return abilities_; }
@@ -41,8 +42,8 @@ public:
     bool set_commit_observer(commit_observer* w) noexcept override { return engine_->set_commit_observer(w); }
 
 private:
-    /// A queue of waiting threads. Each sleeps until its own turn. A finished request wakes the threads that it was
-    /// for, and the next one.
+    /// A queue of waiting threads. Each thread sleeps until its own turn. A finished request wakes the threads whose
+    /// entries it contained, and the next thread in the queue.
     template <class Entry>
     class request_queue {
     public:

@@ -8,15 +8,17 @@ namespace tutti::cluster::backend {
 namespace {
 
 constexpr std::chrono::milliseconds follow_again_delay{50};
-constexpr std::size_t max_ahead = 64;  // commits; the cache waits for the engine to report further ones
+constexpr std::size_t max_ahead = 64;  // own commits that are held; further ones are applied when the engine reports
+                                       // them
 
 const key freshness_key{"n0"};
 
-/// Returns true for objects. Commit records and leases have no copies, because their readers need the current value.
+/// Returns true for objects. The cache keeps no copies of commit records and leases, because their readers need the
+/// current value.
 bool is_object(const key& k) { return k.starts_with('o'); }
 
 std::size_t size_of(const key& of, const record& value) {
-    constexpr std::size_t overhead = 160;  // nodes of the list and the map
+    constexpr std::size_t overhead = 160;  // bytes of the list's and the map's nodes for one record
     return 2 * of.size() + value.bytes.size() + overhead;
 }
 
@@ -81,7 +83,8 @@ engine_status caching_engine::get(read_snapshot& snapshot, freshness how, std::s
     {
         const std::lock_guard hold{guard_};
         finish_miss(at, missing, got, status == engine_status::good);
-        // The engine no longer keeps version `at`, or has not reached it again after it was restored from a backup.
+        // On a conflict, the feed starts again: the engine no longer keeps version `at`, or was restored from a backup
+        // and has not reached `at` again.
         if (status == engine_status::conflict && snapshot.at == 0 && feed_) feed_->close();
     }
     if (status != engine_status::good) return status;
@@ -204,7 +207,7 @@ void caching_engine::replace(change& change_made) {
     if (known == by_key_.end()) return;
     cached_record& copy = *known->second;
     if (!change_made.value.exists && injected(fault::cache_keeps_erased)) return;
-    // A copy that was fetched at a version beyond the applied one contains this change already.
+    // A copy that was fetched at a version beyond the applied version contains this change already.
     if (change_made.value.at <= copy.value.at && !injected(fault::cache_in_wrong_order)) return;
     if (!change_made.value.exists && engine_->abilities().drops_erased) return drop(known->second);  // CCH5
     bytes_ += change_made.value.bytes.size() - copy.value.bytes.size();
@@ -242,7 +245,7 @@ void caching_engine::on_commits(std::span<request* const> all) noexcept {
         if (!is_following_ || at <= applied_version_ || own_commits_ahead_.size() == max_ahead) return;
         own_commits_ahead_.emplace(at, std::move(made));
         advance_to(applied_version_);
-    } catch (const std::bad_alloc&) {  // the engine reports the change
+    } catch (const std::bad_alloc&) {  // the change is applied later, when the engine reports it
     }
 }
 
@@ -304,7 +307,7 @@ void caching_engine::write_freshness() {
         try {
             engine_->commit(r);
             if (r.status == engine_status::good) record_freshness({r.at, sent});
-        } catch (const std::exception&) {  // no memory: the next get that needs it asks again
+        } catch (const std::exception&) {  // no memory: the next get that needs a freshness write requests one again
         }
         hold.lock();
     }

@@ -1,10 +1,10 @@
 // Keeps copies of the records that were read. The engine's reports of commits keep the copies current (ENG6).
 //
 // The cache *follows* the engine: it has applied all changes up to a version, its *applied version*. A get whose
-// snapshot is empty is answered as of that version, or as of the watermark if the watermark is higher. The watermark is
-// the newest version that this process has seen. So the process sees its own commits, and never an earlier state, also
-// between several nodes. A record without a copy is fetched as of the same version. So all reads of one block are of
-// one state (ENG2 except for the instant, ENG7). The argument:
+// snapshot is empty is answered as of the applied version, or as of the watermark if the watermark is higher. The
+// watermark is the newest version that this process has seen. So the process sees its own commits, and its state never
+// moves backwards, also between several nodes. A record without a copy is fetched as of the same version as the rest of
+// the get. So all reads of one block are of one state (ENG2 except for the instant, ENG7). The argument:
 //
 //   CCH1  A copy equals its record from the copy's own version up to the applied version. If the version that the copy
 //         was fetched at is higher, the copy equals its record up to that version. The reason is that the cache applies
@@ -25,10 +25,10 @@
 //         refused forever.
 //
 // Blocks stay opaque, including their variables, for these reasons. Within the process, the versions of gets and
-// commits grow in real time. A block that publishes variables has raised the watermark to its commit before. So a block
-// that sees these variables, and then reads objects, sees the writes to the objects. A block that reads an object
-// first, as the commit left it, finds the variables locked until they are published. So the process sees the engine
-// with a delay, but in one order, and its own commits at once (docs/cluster-engines.md).
+// commits grow in real time. Before a block publishes its variables, it has raised the watermark to its commit. So a
+// block that sees these variables, and then reads objects, also sees the commit's writes to the objects. A block that
+// first reads an object with such a write finds the variables locked until they are published. So the process sees the
+// engine with a delay, but in one order, and its own commits at once (docs/cluster-engines.md).
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -63,7 +63,7 @@ public:
     std::unique_ptr<record_feed> open_record_feed(version after) override { return engine_->open_record_feed(after); }
     backend::version_watermark* watermark() noexcept override { return engine_->watermark(); }
 
-    /// Returns the number of gets that were answered from copies alone.
+    /// Returns the number of gets that the cache answered without a request to the engine.
     [[nodiscard]] std::uint64_t hits() const noexcept { return hits_.load(std::memory_order_relaxed); }
 
 private:
@@ -74,12 +74,13 @@ private:
         version until = 0;  // CCH1
     };
     using cached_records = std::list<cached_record>;  // the oldest first
-    /// A key that is being fetched.
+    /// The state of a key that is being fetched.
     struct pending_fetch {
         unsigned readers = 0;
-        version changed = 0;  // the version of the last change that was reported meanwhile
+        version changed = 0;  // the version of the last change to the key that was reported during the fetch
     };
-    /// A write and the time it was sent at. An applied version of at least `at` includes all commits before that time.
+    /// A write's version, and the time at which the write was sent. An applied version of at least `at` includes all
+    /// commits before that time.
     struct freshness_mark {
         version at = 0;
         clock::time_point sent{};
@@ -121,7 +122,8 @@ private:
     std::unordered_map<std::string_view, cached_records::iterator> by_key_;  // the keys are views of cached_
     std::size_t bytes_ = 0;
     std::unordered_map<key, pending_fetch> fetches_;
-    std::deque<freshness_mark> freshness_marks_;                // not reached yet, by ascending version
+    std::deque<freshness_mark> freshness_marks_;                // writes that the applied version has not reached, by
+                                                                // ascending version
     std::map<version, std::vector<change>> own_commits_ahead_;  // commits of this program beyond the applied version
     std::shared_ptr<record_feed> feed_;
     version applied_version_ = 0;

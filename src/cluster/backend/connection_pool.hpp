@@ -1,5 +1,5 @@
-// A pool of connections, each used by one thread at a time. A thread takes a connection, and returns it if it still
-// works. A thread opens a new connection if all are in use.
+// A pool of connections, each used by one thread at a time. A thread acquires a connection, and returns it to the pool
+// if the connection still works. A thread opens a new connection if all are in use.
 //
 // Thread safety: every member of the pool may be called from any thread.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace tutti::cluster::backend {
 
-/// `Connection` holds a connection; its destructor closes the connection.
+/// The destructor of `Connection` must close the connection.
 template <class Connection>
 class connection_pool {
 public:
@@ -25,8 +25,8 @@ public:
         const std::lock_guard hold{guard_};
         free_.push_back(std::move(one));
     }
-    /// Closes all free connections after one has broken. All of them lead to the same engine, which may have been
-    /// restarted.
+    /// Closes all free connections after one has broken. All connections lead to the same engine, so a restart of the
+    /// engine breaks all of them.
     void close_all() {
         std::vector<std::unique_ptr<Connection>> dropped;
         const std::lock_guard hold{guard_};

@@ -1,5 +1,5 @@
-// The decision about a transaction of several groups: a record of the deciding group. The first write of the record is
-// the decision.
+// The decision about a transaction of several groups. It is stored as a record of the deciding group, and the first
+// write of this record decides.
 #pragma once
 
 #include <charconv>

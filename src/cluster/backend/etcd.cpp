@@ -18,8 +18,9 @@ namespace {
 using namespace etcdserverpb;
 using grpc::StatusCode;
 
-constexpr std::size_t operations = 120;      // etcd accepts 128 of a kind in one transaction (--max-txn-ops)
-constexpr std::size_t max_bytes = 1u << 20;  // and requests of 1.5 MiB (--max-request-bytes)
+constexpr std::size_t operations = 120;      // etcd accepts 128 checks, and 128 writes, in one transaction
+                                             // (--max-txn-ops)
+constexpr std::size_t max_bytes = 1u << 20;  // etcd accepts requests of up to 1.5 MiB (--max-request-bytes)
 
 struct member {
     std::shared_ptr<grpc::Channel> channel;
@@ -29,11 +30,11 @@ struct member {
 
 member connect(const std::string& to) {
     grpc::ChannelArguments how;
-    how.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // this file decides what is sent twice
+    how.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // this file decides which requests are sent again
     // With keep-alive messages, calls to a stopped or disconnected member end, including watches.
     how.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
     how.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 3000);
-    how.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // also while all threads sleep in retry
+    how.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // pings continue while all threads sleep in retry
     how.SetMaxReceiveMessageSize(-1);                      // an answer holds the values of many objects
     how.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
     how.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
@@ -47,8 +48,8 @@ member connect(const std::string& to) {
     return m;
 }
 
-/// Returns a deadline of the monotonic clock. With a deadline of the wall clock, gRPC would wait longer if an operator
-/// sets that clock back.
+/// Returns a deadline of the monotonic clock. With a deadline of the wall clock, gRPC would wait too long after an
+/// operator has set the wall clock back.
 gpr_timespec in(std::chrono::milliseconds timeout) {
     return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(timeout.count(), GPR_TIMESPAN));
 }
@@ -69,7 +70,7 @@ std::shared_ptr<version_watermark> watermark_of_cluster(std::uint64_t cluster) {
     return found;
 }
 
-/// A watch. One operation is pending at a time. gRPC's waiting operations have no timeout on a stream.
+/// A watch. Operations are asynchronous, one at a time, because gRPC's blocking operations on a stream have no timeout.
 class watcher final : public key_feed, public record_feed {
 public:
     explicit watcher(std::size_t prefix) : prefix_{prefix} {}
@@ -82,7 +83,8 @@ public:
             bool good = false;
             return queue_.AsyncNext(&what, &good, deadline) == grpc::CompletionQueue::GOT_EVENT && good;
         };
-        context_.AddMetadata("hasleader", "true");  // a member that is disconnected from the others ends the watch
+        context_.AddMetadata("hasleader", "true");  // with this entry, a member that loses contact with the other
+                                                    // members ends the watch
         stream_ = at.PrepareAsyncWatch(&context_, &queue_);
         stream_->StartCall(this);
         if (!done()) return false;
@@ -167,7 +169,8 @@ public:
                       std::vector<record>& found) override {
         found.clear();
         const bool back = how == freshness::same && of.at != 0;
-        // If there are too many checks for one request, they are read like the wanted keys, at one revision.
+        // If there are too many held keys for the checks of one request, they are read like the wanted keys, at one
+        // revision.
         const bool compared = !back && held.size() <= operations;
         std::vector<std::string_view> keys;
         if (!back && !compared) {
@@ -188,7 +191,7 @@ public:
                 one->set_key(prefix_ + std::string{keys[i]});
                 one->set_revision(static_cast<std::int64_t>(at));
             }
-            if (done == end) {  // a request that has only checks still has to read something
+            if (done == end) {  // a request must read at least one key, even if it has only checks
                 RangeRequest* const one = ask.add_success()->mutable_request_range();
                 one->set_key(prefix_);
                 one->set_limit(1);
@@ -197,7 +200,7 @@ public:
             if (const engine_status result = ask_until_answered(ask, answer); result != engine_status::good)
                 return result;
             if (!answer.succeeded()) {
-                // A caller that tries again sees the conflicting write.
+                // The watermark is raised, so that a caller that tries again sees the conflicting write.
                 watermark_->raise(static_cast<version>(answer.header().revision()));
                 return engine_status::conflict;
             }
@@ -268,11 +271,11 @@ public:
     }
 
     std::unique_ptr<key_feed> open_key_feed() override { return watch("o", 0); }
-    /// Follows the objects, and the keys that caches write to learn the current revision (n).
+    /// Follows the objects, and the keys (n) that caches write in order to learn the current revision.
     std::unique_ptr<record_feed> open_record_feed(version after) override { return watch("n", after + 1); }
     backend::version_watermark* watermark() noexcept override { return watermark_.get(); }
     /// A transaction that writes has a revision of its own, so etcd's revisions satisfy ENG9. A transaction that writes
-    /// nothing has the revision of another one.
+    /// nothing has the revision of an earlier transaction.
     bool set_commit_observer(commit_observer* w) noexcept override {
         commit_observer_ = w;
         return true;
@@ -326,7 +329,8 @@ private:
         grpc::Status ignored;
         return ask_until_answered(ask, answer, ignored);
     }
-    /// Asks one member after the other. Use this only for requests that may be sent twice.
+    /// Sends the request to one member after the other until one answers. Use this function only for requests that may
+    /// be sent twice.
     engine_status ask_until_answered(const TxnRequest& ask, TxnResponse& answer, grpc::Status& grpc_status) {
         backoff_timer all{how_.request_timeout};
         const auto each = how_.request_timeout / static_cast<int>(members_.size());
@@ -335,21 +339,21 @@ private:
             grpc_status = send(member, ask, answer, each);
             if (grpc_status.ok()) return engine_status::good;
             if (grpc_status.error_code() == StatusCode::OUT_OF_RANGE)
-                return engine_status::conflict;  // that revision is compacted
+                return engine_status::conflict;  // etcd has compacted the requested revision
             if (status_of(grpc_status) == engine_status::refused) return engine_status::unreachable;
             switch_from(member);
         } while (wait_to_retry(all));
         return engine_status::unreachable;
     }
-    /// Pauses before the next try, and establishes the connection meanwhile. Returns false if the time for tries is
-    /// over.
+    /// Pauses before the next try, and establishes the connection meanwhile. Returns false if there is no time for
+    /// another try.
     ///
-    /// gRPC has no thread of its own that completes a connection: a thread of the program has to wait in one of its
-    /// calls. A call that fails at once, because its channel is not connected, does not wait. A program whose threads
-    /// only made such calls would never connect again, because gRPC would give up each attempt after a timeout.
+    /// gRPC has no thread of its own that completes a connection: a thread of the program has to wait in one of gRPC's
+    /// calls. A call on a channel that is not connected fails at once, without a wait. A program whose threads only
+    /// made such calls would never connect again, because gRPC would give up each attempt to connect after a timeout.
     ///
-    /// The wait is for a queue that receives nothing. A wait for the channel's state would need a timer of gRPC, and
-    /// gRPC's timers use the wall clock. That wait would not end after an operator has set the wall clock back.
+    /// The thread waits for a queue that never receives anything. A wait for the channel's state would need a timer of
+    /// gRPC. gRPC's timers use the wall clock, so this wait would not end if an operator has set the wall clock back.
     bool wait_to_retry(backoff_timer& all) {
         return all.wait([this](std::chrono::milliseconds pause) {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
@@ -371,7 +375,7 @@ private:
     const std::string prefix_;
     capabilities abilities_;
     std::vector<member> members_;
-    std::atomic<std::size_t> latest_{0};  // the member that has answered
+    std::atomic<std::size_t> latest_{0};  // the member that answered last
     std::shared_ptr<backend::version_watermark> watermark_;
     commit_observer* commit_observer_ = nullptr;
 };

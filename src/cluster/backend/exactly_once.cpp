@@ -9,8 +9,8 @@
 namespace tutti::cluster::backend {
 namespace {
 
-/// Commit records are never erased. So a record that does not exist was never written, whatever version the engine
-/// returns.
+/// Commit records are never erased. So a commit record that does not exist was never written, whatever version the
+/// engine returns for it.
 version version_of(const record& r) { return r.exists ? r.at : 0; }
 
 std::string record_text(std::uint64_t sequence, bool happened) {
@@ -38,7 +38,7 @@ exactly_once::commit_record exactly_once::acquire_record(std::size_t group) {
             return m;
         }
     }
-    // If two programs drew the same name, they would only make each other's commits fail.
+    // The name is random. Two programs with the same name would only make each other's commits fail.
     commit_record m{"m" + engine_.env().random_id()};
     while (engine_.group_of(m.of) != group) m.of = "m" + engine_.env().random_id();
     return m;

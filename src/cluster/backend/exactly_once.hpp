@@ -2,9 +2,9 @@
 //
 // Each commit also writes a *commit record*: a record that belongs to one commit at a time, and names its owner's last
 // commit. If the answer of a commit is lost (ENG4), its commit record is read. If the commit record does not name the
-// commit, a second commit aborts it by writing the commit record. The version that the first commit checks is gone
-// then, so the first commit can never take effect. The result is therefore known as soon as the engine answers again.
-// If the engine does not answer within the request timeout, the result is `unknown`.
+// commit, a second commit writes the commit record. This write replaces the version that the first commit checks, so
+// the first commit can never take effect. So the result is known as soon as the engine answers again. If the engine
+// does not answer within the request timeout, the result is `unknown`.
 //
 //   EXO1  A commit record is used by one commit at a time. Every commit that uses it checks the version that its owner
 //         knows.
@@ -31,14 +31,13 @@ class exactly_once {
 public:
     exactly_once(engine& through, std::chrono::milliseconds request_timeout)
         : engine_{through}, request_timeout_{request_timeout} {}
-    /// Forgets the commit records.
-    /// REQUIRES: no commit runs.
+    /// Removes this object's commit records from the engine. REQUIRES: no commit runs.
     ~exactly_once();
     exactly_once(const exactly_once&) = delete;
     exactly_once& operator=(const exactly_once&) = delete;
 
     /// Commits as in ENG3 and ENG4. Adds a commit record to the checks and writes. Throws engine_error if the engine
-    /// does not accept them.
+    /// does not accept the checks and writes.
     [[nodiscard]] engine_status commit(std::vector<check>& checks, std::vector<write>& writes, version& at);
 
 private:
@@ -52,7 +51,8 @@ private:
     /// Returns a check that succeeds until another commit writes `m`.
     [[nodiscard]] check unchanged_check(const commit_record& m) const;
     void release_record(commit_record&& m);
-    /// Returns the result of the commit with `m.sequence`: good, conflict (it will never take effect) or unknown.
+    /// Returns the result of the commit with `m.sequence`: good, conflict (the commit will never take effect) or
+    /// unknown.
     engine_status query_outcome(commit_record& m, version& at);
 
     engine& engine_;

@@ -10,7 +10,7 @@ namespace tutti::cluster::backend::group {
 namespace {
 
 constexpr std::chrono::milliseconds learn_interval{1000};
-constexpr std::chrono::milliseconds learn_retry_interval{200};  // if no leader has answered
+constexpr std::chrono::milliseconds learn_retry_interval{200};  // the interval between tries while no leader answers
 
 }  // namespace
 
@@ -146,7 +146,8 @@ void group_client::keep_learning_members() {
                 if (!callback_ || now == reported_members_) continue;
                 reported_members_ = std::move(now);
                 callback_();
-            } catch (const std::exception&) {  // no memory, or the group rejects the request: the next turn tries again
+            } catch (const std::exception&) {  // no memory, or the group rejects the request: the next round tries
+                                               // again
             }
         }
     }};

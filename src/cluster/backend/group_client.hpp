@@ -1,7 +1,8 @@
-// Asks the leader of a group. The client asks one member after the other, and follows their hints to the leader.
+// Sends requests to the leader of a group. The client tries one member after the other, and follows the members' hints
+// to the leader.
 //
-// A client that keeps learning asks a member for the list of members once a second. So the client reaches the group
-// while members are replaced, even if all addresses that the program was given are out of date.
+// After keep_learning_members, the client requests the list of members from a member once a second. So the client
+// reaches the group while members are replaced, even if all addresses that the program was given are out of date.
 //
 //   GCL1  The client asks the leader. A follower may have been removed without learning of its removal, and may
 //         continue for an unlimited time. A member's list is accepted only if the member has applied as much of the log
@@ -38,15 +39,15 @@ public:
 
     struct reply {
         reply_status status =
-            reply_status::not_leader;  ///< done; refused; lost; or not_leader: no leader was found, and nothing is
-                                       ///< done
-        std::string message;           ///< the answer's bytes after its status; otherwise the reason
+            reply_status::not_leader;  ///< done, refused, lost, or not_leader. If not_leader, no leader was found, and
+                                       ///< nothing is done
+        std::string message;           ///< if done, the bytes of the answer after its status; otherwise the reason
     };
-    /// Asks the group. If not `may_repeat`, the request must not be sent twice, and a lost answer makes the status
-    /// `lost`.
+    /// Sends the request to the group, and waits for the answer. If `may_repeat` is false, the request is not sent
+    /// twice, and the status is `lost` if the answer is lost.
     [[nodiscard]] reply ask(std::string request, bool may_repeat, std::chrono::milliseconds timeout);
-    /// Asks in two steps, so that several groups can be asked at once. Call both steps on the same thread, and `end` at
-    /// most once.
+    /// These functions do the same in two steps, so that several groups can work at once. Call both steps on the same
+    /// thread, and `end` at most once.
     class pending_request;
     [[nodiscard]] std::shared_ptr<pending_request> begin(std::string request, bool may_repeat,
                                                          std::chrono::milliseconds timeout);
@@ -54,31 +55,31 @@ public:
     /// Sends a request that has more than one answer. Returns the connection after the first answer, or null.
     [[nodiscard]] std::unique_ptr<member_connection> open_stream(const std::string& request,
                                                                  std::chrono::milliseconds timeout);
-    /// Returns the group's number, or 0 until a member has answered.
+    /// Returns the group's number, or 0 if no member has answered yet.
     [[nodiscard]] std::uint64_t number() const;
 
     /// Learns the members now, and then once a second on a thread of the client. Call this function once.
     void keep_learning_members();
-    /// Returns the addresses of the members as they were learnt last. The result is empty if none were learnt yet.
+    /// Returns the addresses of the members that were learnt last, or an empty list if no members were learnt yet.
     [[nodiscard]] std::vector<std::string> members() const;
-    /// Has the learning thread call `callback` soon, and whenever the members have changed. Replaces the earlier
-    /// callback. When this function returns, the earlier callback does not run, and is not called any more.
+    /// Registers `callback`. The learning thread calls it soon, and whenever the members have changed. Replaces the
+    /// earlier callback. When this function returns, the earlier callback is not running, and is never called again.
     void on_members_changed(std::function<void()> callback);
 
 private:
-    /// Asks one member. Returns true if the leader has listed the members; otherwise the next call asks the next
-    /// member.
+    /// Requests the list of members from one member. Returns true if the leader has answered. Otherwise the next call
+    /// asks the next member.
     bool learn_members();
     [[nodiscard]] bool accept_members(const status_reply& status);
     std::unique_ptr<member_connection> acquire_connection(member_connection::clock::time_point deadline,
                                                           std::string& reason);
     void send(pending_request& q);
-    /// Receives the answer. Returns nothing if the client has to send the request again, to the next member.
+    /// Receives the answer. Returns nullopt if the client has to send the request again, to the next member.
     [[nodiscard]] std::optional<reply> receive(pending_request& q);
     [[nodiscard]] reply complete(pending_request& q);
     [[nodiscard]] std::string current_address() const;
     void switch_from(const std::string& address);
-    /// Makes `address` the next one to ask. Returns false if the member there was just asked.
+    /// Makes the member at `address` the next one to ask. Returns false if this member was just asked.
     bool switch_to(const std::string& address);
 
     const std::shared_ptr<credentials> secured_;
@@ -88,10 +89,10 @@ private:
     std::uint64_t number_;
     const std::vector<std::string> given_;
     std::vector<std::string> learned_;
-    std::uint64_t learned_at_ = 0;  // the index in the log (GCL1)
+    std::uint64_t learned_at_ = 0;  // how much of the log the author of learned_ had applied (GCL1)
     std::mutex callback_guard_;     // held while callback_ runs
     std::function<void()> callback_;
-    std::vector<std::string> reported_members_;  // the members at its last call
+    std::vector<std::string> reported_members_;  // the members at the last call of callback_
     connection_pool<member_connection> pool_;
     std::jthread learner_;  // declared last: the thread uses all members above
 };
@@ -105,7 +106,7 @@ private:
     const std::string request_;
     const bool may_repeat_;
     backoff_timer timer_;
-    std::unique_ptr<member_connection> connection_;  // null: no member could be reached
+    std::unique_ptr<member_connection> connection_;  // null if no member could be reached
     bool sent_ = false;
     std::string reason_;
 };

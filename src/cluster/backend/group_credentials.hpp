@@ -8,9 +8,9 @@
 //         members of a group.
 //   CRD3  Certificates may be renewed while the process runs (wire/reloading_tls.hpp).
 //
-// A member's certificate does not contain the member's number. The number is drawn when the member's folder is made,
-// and each side names the member that it means (GPR1). Nor does the certificate contain the member's address: any
-// member could stop its group anyway.
+// A member's certificate does not contain the member's number, because the number is drawn when the member's folder is
+// made, and each side names the other member by its number (GPR1). Nor does the certificate contain the member's
+// address: this would protect little, because any member can stop its group anyway.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -23,7 +23,8 @@
 
 namespace tutti::cluster::backend::group {
 
-/// The TLS settings of a group. Without files, connections are in the clear, and on loopback only.
+/// The TLS settings of a group. Without certificate files, connections are not encrypted, and only possible on
+/// loopback.
 struct tls_settings {
     wire::tls_files files;
     std::string group_name = "tutti";
@@ -34,10 +35,10 @@ struct tls_settings {
 
 class credentials {
 public:
-    /// Reads the files of a member or a program. Throws engine_error if all other sides would reject them.
+    /// Reads the certificate files of a member or a program. Throws engine_error if every peer would reject them.
     credentials(tls_settings how, peer_kind own);
-    /// Makes credentials, or returns null if there are no files. Throws engine_error on failure. If OpenSSL does not
-    /// know a cipher, throws even without files.
+    /// Makes credentials, or returns null if `how` names no files. Throws engine_error on failure. Also throws if
+    /// OpenSSL does not know a cipher, even without files.
     [[nodiscard]] static std::shared_ptr<credentials> of(const tls_settings& how, peer_kind own);
 
     /// Makes the TLS session of the side that connects to a member.
@@ -45,10 +46,10 @@ public:
     /// Makes the TLS session of the member that accepts a connection.
     [[nodiscard]] std::unique_ptr<wire::tls_session> server_session();
     [[nodiscard]] std::string name_of(peer_kind kind) const { return certificate_name(kind, how_.group_name); }
-    /// Returns why the other side may not act as `kind`, or an empty string if it may.
-    /// REQUIRES: s.established().
+    /// Returns the reason why the peer may not act as `kind`, or an empty string if the peer may. REQUIRES:
+    /// s.established().
     [[nodiscard]] std::string reason_to_reject(const wire::tls_session& s, peer_kind kind) const;
-    /// Returns why the current files are not in use (CRD3), or an empty string if they are.
+    /// Returns the reason why the files on the disk are not in use (CRD3), or an empty string if they are in use.
     [[nodiscard]] std::string error() const { return tls_.error(); }
 
 private:
@@ -56,7 +57,7 @@ private:
     wire::reloading_tls tls_;
 };
 
-/// The message for a side without TLS whose peer uses TLS, as the end of a sentence.
+/// The end of a message's sentence, for a side without TLS whose peer uses TLS.
 inline constexpr const char* peer_uses_tls =
     "speaks TLS, and this side does not: give the members and all programs a certificate, its key and the authority, "
     "or none (docs/cluster-replication.md, \"Encryption\")";

@@ -40,8 +40,8 @@ struct hello {
     peer_kind kind = peer_kind::program;
     std::uint64_t group = 0;        ///< 0: any group
     std::uint64_t own_id = 0;       ///< for a member: its id
-    std::uint64_t expected_id = 0;  ///< for a member: the id of the member that it calls
-    std::uint32_t text_length = 0;  ///< for a member: length of its address, which follows
+    std::uint64_t expected_id = 0;  ///< for a member: the id of the member that it connects to
+    std::uint32_t text_length = 0;  ///< for a member: the length of its address, which follows the hello
     static constexpr std::size_t size = 44;
 
     template <class V>
@@ -52,7 +52,7 @@ struct hello {
 
 struct welcome {
     std::uint32_t version = protocol_version;
-    std::uint8_t refused = 0;  ///< if not 0, `text` has the reason
+    std::uint8_t refused = 0;  ///< if not 0, the connection is rejected, and `text` contains the reason
     std::uint64_t group = 0;
     std::uint64_t own_id = 0;
     std::string text;
@@ -128,7 +128,8 @@ enum class request_kind : std::uint8_t {
 
 // ---- requests: a request_kind, and one of these
 
-/// Asks for records as of version `at`, or as of now if `at` is 0. Also asks whether `held` have these versions then.
+/// Asks for records as of version `at`, or as of now if `at` is 0. Also asks whether the records in `held` have the
+/// given versions at that version.
 struct get_request {
     std::uint64_t at = 0;
     std::vector<version_check> held;
@@ -147,8 +148,8 @@ struct commit_request {
     }
 };
 
-/// A group's part of a transaction of several groups. The answer is that of a commit of one transaction. Programs send
-/// it only once.
+/// A group's part of a transaction of several groups. The answer is a commit_reply for one transaction. Programs send
+/// this request only once.
 struct prepare_request {
     transaction_name transaction;
     transaction_request content;
@@ -158,7 +159,7 @@ struct prepare_request {
     }
 };
 
-/// The decision about a prepared transaction. The answer is that of a commit of one transaction.
+/// The decision about a prepared transaction. The answer is a commit_reply for one transaction.
 struct finish_request {
     std::string id;
     bool commits = false;
@@ -182,7 +183,7 @@ inline constexpr std::uint64_t from_now = ~std::uint64_t{0};
 struct follow_request {
     std::string from, to;
     std::uint64_t after = from_now;
-    bool values = false;  ///< with values, and not only keys
+    bool values = false;  ///< if true, the answers contain values, and not only keys
     template <class V>
     void fields(V& v) {
         v(from), v(to), v(after), v(values);
@@ -198,21 +199,21 @@ struct changed_record {
     }
 };
 
-/// Asks for records of some slots, of the keys with that prefix. The answer contains the writes of commits after the
-/// version `after`. If `after` is 0, the answer is a piece of all records.
+/// Asks for the records of some slots whose keys have the given prefix. The answer contains the writes of commits after
+/// version `after`. If `after` is 0, the answer is a piece of the list of all records.
 struct list_request {
     std::string prefix;
     std::uint32_t slots = 1;
     std::vector<std::uint32_t> wanted_slots;
     std::uint64_t after = 0;
-    std::uint64_t member = 0, buckets = 0, next = 0;  ///< the position that the last answer has named
+    std::uint64_t member = 0, buckets = 0, next = 0;  ///< the position that the last answer contained
     template <class V>
     void fields(V& v) {
         v(prefix), v(slots), v(wanted_slots), v(after), v(member), v(buckets), v(next);
     }
 };
 
-/// Records of another group, with their versions. The answer is that of a commit of one transaction.
+/// Records of another group, with their versions. The answer is a commit_reply for one transaction.
 struct import_request {
     std::vector<version_check> checks;
     std::vector<changed_record> records;
@@ -228,7 +229,7 @@ struct empty_body {
     void fields(V&) {}
 };
 
-/// A member that is to become a voter, or to be removed.
+/// Names a member that is to become a voter, or to be removed.
 struct change_request {
     std::uint64_t id = 0;
     std::string address;
@@ -243,9 +244,9 @@ struct change_request {
 enum class reply_status : std::uint8_t {
     keep_alive,  ///< no answer yet (GPR2); nothing follows
     done,        ///< the answer follows
-    not_leader,  ///< this member does not lead: text, the leader's address or empty
-    lost,        ///< it is unknown whether the request will be done; text
-    refused,     ///< the request will never be done: text, why
+    not_leader,  ///< this member does not lead; the text is the leader's address, or empty
+    lost,        ///< it is unknown whether the request will be done; a text follows
+    refused,     ///< the request will never be done; the text is the reason
     stream,      ///< the next part of a stream: stream_reply
 };
 [[nodiscard]] constexpr reply_status last(reply_status) noexcept { return reply_status::stream; }
@@ -259,10 +260,13 @@ struct text_reply {
 };
 
 struct get_reply {
-    bool current = false;            ///< `held` are current, and the version is still kept
-    std::uint64_t at = 0;            ///< version of the state; if not current, a version that has the conflicting write
-    std::vector<held_record> found;  ///< the first of `wanted`, as many as fit into an answer, but at least one
-    transaction_name blocked_by{};   ///< if not current: the prepared transaction in the way, if there is one
+    bool current = false;            ///< the records in `held` are current, and the requested version is still kept
+    std::uint64_t at = 0;            ///< version of the state; if not current, a version that includes the conflicting
+                                     ///< write
+    std::vector<held_record> found;  ///< records of the first keys of `wanted`, as many as fit into an answer, but at
+                                     ///< least one
+    transaction_name blocked_by{};   ///< if not current: the prepared transaction that caused the conflict, if there is
+                                     ///< one
     template <class V>
     void fields(V& v) {
         v(current), v(at), v(found), v(blocked_by);
@@ -271,8 +275,9 @@ struct get_reply {
 
 struct commit_result {
     bool good = false;
-    std::uint64_t at = 0;           ///< version of its writes; for a conflict, a version that has the conflicting write
-    transaction_name blocked_by{};  ///< for a conflict: the prepared transaction in the way
+    std::uint64_t at = 0;           ///< version of the writes; for a conflict, a version that includes the conflicting
+                                    ///< write
+    transaction_name blocked_by{};  ///< for a conflict: the prepared transaction that caused it
     template <class V>
     void fields(V& v) {
         v(good), v(at), v(blocked_by);

@@ -12,7 +12,7 @@ namespace {
 
 const key layout_key{"g"};
 
-/// Returns the group's record, or nothing if the group does not answer.
+/// Returns the group's layout record, or nullopt if the group does not answer.
 std::optional<record> read_layout_record(engine& at) {
     read_snapshot any;
     std::vector<record> found;
@@ -36,7 +36,7 @@ engine_status write_layout_record(engine& at, version was, const std::string& te
     return r.status;
 }
 
-/// Writes the group's record unless it exists already. Returns the content that the record then has.
+/// Writes the group's layout record unless it exists already. Returns the record's content after this.
 std::string write_unless_present(engine& at, const std::string& wanted) {
     for (backoff_timer timer{std::chrono::seconds{5}};;) {
         const record now = require_layout_record(at);
@@ -49,7 +49,7 @@ std::string write_unless_present(engine& at, const std::string& wanted) {
     }
 }
 
-/// Writes into the group's record that this group alone keeps the prefix. The record may have named the group by a
+/// Writes a layout of only this group into the group's record. Before this, the record may have named the group by a
 /// former number.
 layout claim_alone(group_engine& g) {
     const std::string alone = std::to_string(g.number());
@@ -164,14 +164,15 @@ layout agree_on_layout(std::vector<std::unique_ptr<group_engine>>& groups, const
     for (group_engine* const g : by_number) {
         if (const record now = require_layout_record(*g); now.exists) order = now.bytes;
     }
-    // Every program writes to the groups in the same order. So if two programs begin at once, the same one is first at
-    // every group.
+    // Every program writes to the groups in the same order. So if two programs begin at once, the same program is first
+    // at every group.
     std::vector<layout> layouts;
     for (group_engine* const g : by_number) {
         order = write_unless_present(*g, order);
         layouts.push_back(layout::parse(order));
     }
-    // If a single group's record has another number, an operator has forced the group to start again with its own data.
+    // If the record of a single group names another number, an operator has forced the group to start again with its
+    // own data.
     if (layouts.size() == 1 && layouts.front().groups.size() == 1 &&
         layouts.front().groups.front().number != groups.front()->number())
         layouts.front() = claim_alone(*groups.front());

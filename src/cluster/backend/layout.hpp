@@ -1,11 +1,11 @@
-// The groups that keep the objects of a prefix, and their order. A record in each of these groups holds the layout. A
-// program with another list of groups would look for objects in the wrong places.
+// The groups that keep the objects of a prefix, and their order. A record in each of these groups holds the layout. The
+// record is needed because a program with another list of groups would search for objects in the wrong groups.
 //
 //   11 12                          these two, since the prefix began
 //   #2 11@1.2.3.4:7001 12- +13@…   the second change: addresses of some of them; 12 has left; 13 has joined
 //
 // A change is made in one group after the other, in the order of their numbers, and increases the change count. So if
-// two records differ, the one with the higher count is the one that the others will get.
+// two records differ, the record with the higher count is the one that all groups will receive.
 //
 // A group that joins has no objects at first, and a group that leaves has no objects any more. The order never changes,
 // and the place of a group that has left is not used again.
@@ -23,7 +23,7 @@ namespace tutti::cluster::backend {
 struct layout {
     struct group_entry {
         std::uint64_t number = 0;
-        std::vector<std::string> addresses;  ///< may be empty if programs have to name the group
+        std::vector<std::string> addresses;  ///< if empty, programs have to name the group themselves
         bool joined = false, left = false;
     };
     std::uint64_t change_count = 0;
@@ -44,10 +44,12 @@ using group_opener = std::function<std::unique_ptr<group_engine>(const layout::g
 /// named twice, or a group does not answer.
 layout agree_on_layout(std::vector<std::unique_ptr<group_engine>>& groups, const std::string& prefix,
                        const group_opener& open = {});
-/// Returns the layout in that group's record. Returns an empty layout if the group does not answer, or has no record.
+/// Returns the layout in the record of the group `at`. Returns an empty layout if the group does not answer, or has no
+/// record.
 [[nodiscard]] layout read_layout(engine& at);
-/// Writes the layout to all groups, those with addresses in the order of their numbers. Returns false if another change
-/// was first, or a group does not answer. The caller then tries again with the layout that the groups have by then.
+/// Writes the layout to all groups. Groups with addresses are written in the order of their numbers. Returns false if
+/// another program's change was first, or a group does not answer. In this case the caller reads the groups' layout,
+/// and tries again with it.
 [[nodiscard]] bool write_layout(std::vector<group_engine*> groups, const layout& to);
 
 }  // namespace tutti::cluster::backend

@@ -44,7 +44,7 @@ engine_status leases::check_ended(const key& name, version fence, lease_observat
     version at = 0;
     const engine_status status = committer_.commit(checks, writes, at);
     return status == engine_status::conflict ? engine_status::good
-                                             : status;  // the holder, or another waiter, was first
+                                             : status;  // another commit, of the holder or of another waiter, was first
 }
 
 void leases::release(const key& name, version fence) noexcept {

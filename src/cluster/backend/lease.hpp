@@ -5,9 +5,9 @@
 //   free   the record does not exist
 //
 // Clocks are never compared. A waiter measures by its own clock how long it has seen the same fence. After the duration
-// in the record, it breaks the lease by a commit that checks the fence. A holder that acts under its lease checks the
-// fence in the same commit. Versions never recur (ENG1), so no commit of a holder whose lease was broken takes effect,
-// however late it comes. After Gray and Cheriton, "Leases", SOSP 1989.
+// in the record, the waiter breaks the lease by a commit that checks the fence. A holder that acts under its lease
+// checks the fence in the commit of this action. Versions never recur (ENG1), so no commit of a holder whose lease was
+// broken takes effect, however late it comes. After Gray and Cheriton, "Leases", SOSP 1989.
 //
 // Thread safety: every member of leases may be called from any thread. A lease_observation belongs to the thread that
 // waits.
@@ -20,7 +20,7 @@ namespace tutti::cluster::backend {
 /// What a waiting thread has seen of a lease.
 class lease_observation {
 public:
-    /// Returns true if the holding in `now` has existed for its whole duration.
+    /// Returns true if this object has observed the holding in `now` for the lease's whole duration.
     [[nodiscard]] bool has_expired(const record& now);
 
 private:
@@ -33,11 +33,11 @@ public:
     leases(engine& through, exactly_once& committer, std::chrono::milliseconds duration)
         : engine_{through}, committer_{committer}, duration_{duration} {}
 
-    /// Acquires the lease if it is free or has expired. Returns good, and sets `fence` to that of the holding. Returns
-    /// conflict if another holder has the lease.
+    /// Acquires the lease if it is free or has expired. Returns good on success, and sets `fence` to the fence of the
+    /// new holding. Returns conflict if another holder has the lease.
     [[nodiscard]] engine_status try_acquire(const key& name, lease_observation& observation, version& fence);
-    /// Returns good if that holding has ended. If its time has expired, breaks the lease first. Returns conflict if the
-    /// holding has not ended.
+    /// Returns good if the holding with this fence has ended. If the lease has expired, breaks the lease first. Returns
+    /// conflict if the holding has not ended.
     [[nodiscard]] engine_status check_ended(const key& name, version fence, lease_observation& observation);
     /// Frees the lease if the engine answers. Otherwise the lease expires.
     void release(const key& name, version fence) noexcept;

@@ -1,5 +1,5 @@
-// The address of a member of a group: host:port. The host is a number of IPv4, a number of IPv6 in brackets, or a name.
-// A name is looked up before each connection, so it may refer to another host later.
+// The address of a member of a group: host:port. The host is an IPv4 address, an IPv6 address in brackets, or a name. A
+// name is resolved before each connection, so it may refer to another host later.
 //
 // Without encryption, traffic never leaves this machine: only the loopback addresses of a name are used.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace tutti::cluster::backend::group {
 
-/// A numeric address and a port in the form of the socket calls.
+/// A numeric address and a port, in the form that socket calls use.
 struct socket_address {
     sockaddr_storage at{};
     socklen_t length = 0;
@@ -22,7 +22,7 @@ struct socket_address {
 /// `encrypted`. Only the spelling of a name is checked. `host` is IPv6 without brackets. Returns false if the address
 /// is invalid.
 [[nodiscard]] bool parse_member_address(const std::string& text, std::string& host, int& port, bool encrypted);
-/// Checks such an address. Throws engine_error, which says what to do.
+/// Checks an address as parse_member_address does. Throws engine_error if it is invalid; the message says what to do.
 void check_member_address(const std::string& text, bool encrypted);
 /// Checks an address to listen on. If `encrypted`, the address may stand for all addresses of this machine (0.0.0.0,
 /// [::]).
@@ -33,13 +33,13 @@ void check_listening_address(const std::string& text, bool encrypted);
 /// Returns true if the host of an address is a number, and false if it is a name.
 [[nodiscard]] bool is_numeric(const std::string& address);
 
-/// Sets `to` to the socket address of an address with a numeric host. Returns false for a name, and for an invalid
-/// address.
+/// Converts an address with a numeric host to a socket address, and stores it in `to`. Returns false for a name, and
+/// for an invalid address.
 [[nodiscard]] bool parse_numeric_address(const std::string& address, socket_address& to);
-/// Returns true if traffic to that address stays on this machine.
+/// Returns true if traffic to the address stays on this machine.
 [[nodiscard]] bool is_loopback(const sockaddr& at) noexcept;
-/// Returns all socket addresses of an address that this side may connect to or listen on. Resolves a name, which may
-/// block for as long as the system's resolver does. If the result is empty, sets `reason`.
+/// Returns all socket addresses of an address that this side may connect to or listen on. If the host is a name, blocks
+/// until the system's resolver returns. If the result is empty, sets `reason`.
 [[nodiscard]] std::vector<socket_address> resolve_addresses(const std::string& address, bool encrypted,
                                                             std::string& reason);
 

@@ -36,7 +36,7 @@ std::unique_ptr<member_connection> member_connection::open_any(const std::string
     const std::vector<socket_address> addresses = resolve_addresses(address, secured != nullptr, reason);
     std::unique_ptr<member_connection> made;
     for (std::size_t i = 0; i < addresses.size() && !made; ++i) {
-        // Each address has a share of the time, so that an address that does not answer leaves time for the others.
+        // Each address receives only a share of the time, so that time is left if an address does not answer.
         const auto left = deadline - clock::now();
         made = connect(addresses[i], address, clock::now() + left / static_cast<long>(addresses.size() - i), reason);
     }
@@ -173,7 +173,8 @@ bool member_connection::read_some(clock::time_point deadline) {
         input_.append(came);
         return true;
     }
-    // Sends the session's pending bytes in either case: an alert tells the other side the reason.
+    // The session's pending bytes are sent even after a failure, because they may be an alert that tells the peer the
+    // reason.
     const bool goes_on = tls_->decrypt(came, input_);
     return send_raw(tls_->pending_output(), deadline) && goes_on;
 }

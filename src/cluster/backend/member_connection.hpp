@@ -20,7 +20,7 @@ public:
     using clock = std::chrono::steady_clock;
 
     /// Connects, and says hello to the group, or to any group if `group` is 0. Uses TLS if `secured` is given. On
-    /// failure, returns null and sets `reason`, but leaves `reason` unchanged if the time was too short to learn it.
+    /// failure, returns null. Also sets `reason`, unless the deadline passed before the reason was known.
     [[nodiscard]] static std::unique_ptr<member_connection> open(const std::string& address, std::uint64_t group,
                                                                  clock::time_point deadline, std::string& reason,
                                                                  credentials* secured = nullptr);
@@ -30,8 +30,8 @@ public:
 
     [[nodiscard]] const std::string& address() const noexcept { return address_; }
     [[nodiscard]] std::uint64_t group() const noexcept { return group_; }
-    /// Sends a frame. Returns false if the connection is unusable. The bytes may have arrived even then, but not if
-    /// `has_sent` is false.
+    /// Sends a frame. Returns false if the connection is unusable. Even then the member may have received the frame,
+    /// unless `has_sent` is false.
     [[nodiscard]] bool send(std::string_view frame, clock::time_point deadline);
     [[nodiscard]] bool has_sent() const noexcept { return has_sent_; }
     /// Returns false if the other side has ended the connection since its last use.
@@ -39,9 +39,9 @@ public:
     /// Receives the next message that is not a keep-alive. Returns false if the connection is unusable, the time is
     /// over, or the member was silent (GPR2).
     [[nodiscard]] bool receive(std::string& message, clock::time_point deadline);
-    /// Receives as `receive` does, but also returns at a keep-alive, with an empty message.
+    /// Receives as `receive` does, but also returns when a keep-alive arrives, with an empty message.
     [[nodiscard]] bool receive_or_keep_alive(std::string& message, clock::time_point deadline);
-    /// Makes pending and later calls return false soon. Any thread may call this.
+    /// Makes pending and later calls return false soon. Any thread may call this function.
     void interrupt() noexcept;
 
 private:
@@ -63,7 +63,7 @@ private:
     const int socket_;
     const std::string address_;
     std::uint64_t group_ = 0;
-    std::unique_ptr<wire::tls_session> tls_;  // null: in the clear
+    std::unique_ptr<wire::tls_session> tls_;  // null if the connection is not encrypted
     std::string input_;
     bool has_sent_ = false;
 };

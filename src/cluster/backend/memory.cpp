@@ -19,7 +19,7 @@ struct feed_queue {
 };
 
 struct memory_records {
-    std::mutex guard;  // guards the members below; held during each get and commit, so that these have an instant
+    std::mutex guard;  // guards the members below; held during each get and commit, so that each happens at one instant
     std::unordered_map<key, record> records;
     version latest = 0;
     std::vector<std::weak_ptr<feed_queue>> feeds;
@@ -109,7 +109,7 @@ private:
     static void let_others_run(std::unique_lock<std::mutex>& hold) {
         hold.unlock();
         std::this_thread::sleep_for(
-            std::chrono::microseconds{100});  // a yield might not run this process's other threads
+            std::chrono::microseconds{100});  // a sleep, because a yield might not run this process's other threads
         hold.lock();
     }
     [[nodiscard]] bool is_current(const check& c) const {

@@ -6,7 +6,7 @@
 
 namespace tutti::cluster::backend {
 
-/// Opens the store of that name, or a private one if the name is empty.
+/// Opens the store with the given name, or a private store if the name is empty.
 [[nodiscard]] std::unique_ptr<engine> open_memory(const std::string& name);
 
 }  // namespace tutti::cluster::backend

@@ -43,7 +43,7 @@ private:
                 written.clear();
                 if (!written_.empty()) changed_.notify_all();
             }
-        } catch (const std::bad_alloc&) {  // a write is missed
+        } catch (const std::bad_alloc&) {  // no memory: a write is missed, so the feed breaks
         }
         const std::lock_guard hold{guard_};
         is_broken_ = true;

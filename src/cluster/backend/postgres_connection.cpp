@@ -18,7 +18,8 @@ struct free_options {
 };
 using options = std::unique_ptr<PQconninfoOption, free_options>;
 
-/// Checks a list of hosts as libpq takes them: separated by commas; a path, an '@' or an empty name is a Unix socket.
+/// Checks a list of hosts in libpq's format. Commas separate the hosts, and a path, an '@' or an empty name is a Unix
+/// socket.
 void require_local(const std::string& hosts, const char* named_by) {
     std::string_view rest{hosts};
     while (!rest.empty()) {
@@ -40,8 +41,8 @@ postgres_address resolve_postgres(const std::string& url) {
     postgres_address all;
     for (const PQconninfoOption *g = given.get(), *u = usual.get(); g->keyword != nullptr; ++g, ++u) {
         const std::string_view name{g->keyword};
-        if (name == "service") {  // PGSERVICE is already resolved in `usual`; a service in the address would hide its
-                                  // host
+        if (name == "service") {  // PGSERVICE is already resolved in `usual`; but a service in the address would hide
+                                  // the host that it names
             if (g->val != nullptr)
                 throw engine_error{"'" + url + "' names a service, which may be anywhere: name its host and port"};
             continue;
@@ -107,8 +108,8 @@ postgres_connection::result postgres_connection::execute(const char* name, const
                   deadline);
 }
 
-/// Waits for the end of the statements. PostgreSQL first sends their result, then commits, and then reports that it is
-/// ready. So the statements have ended once PostgreSQL reports that it is ready.
+/// Waits for the end of the statements. PostgreSQL sends their result, then commits, and then reports that it is ready.
+/// So a result alone does not show that the statements have been committed.
 postgres_connection::result postgres_connection::finish(int sent, time_point deadline) {
     PGconn* const c = raw();
     result last;

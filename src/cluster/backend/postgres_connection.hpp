@@ -1,5 +1,5 @@
-// A connection to PostgreSQL with a timeout for every wait. libpq's own calls may block without a limit, even when they
-// send.
+// A connection to PostgreSQL with a timeout for every wait. libpq's own calls may block without a limit, even calls
+// that only send.
 //
 // Not thread-safe.
 #pragma once
@@ -16,7 +16,8 @@
 
 namespace tutti::cluster::backend {
 
-/// The parameters of a connection in libpq's words, including those of the environment (PGHOST, PGSERVICE, …).
+/// The parameters of a connection by libpq's keywords, including parameters from the environment (PGHOST, PGSERVICE,
+/// …).
 using postgres_address = std::vector<std::pair<std::string, std::string>>;
 
 /// Returns the parameters. Throws engine_error if the address is invalid, or if the address or the environment names a
@@ -30,7 +31,7 @@ public:
         texts_.push_back(std::move(text));
         add(texts_.back().c_str(), 0, 0);
     }
-    /// REQUIRES: the bytes stay valid until the statement was executed.
+    /// REQUIRES: the bytes stay valid until the statement has been executed.
     void add_bytes(std::string_view bytes) { add(bytes.data(), static_cast<int>(bytes.size()), 1); }
 
 private:
@@ -53,12 +54,12 @@ public:
     };
     using result = std::unique_ptr<PGresult, free_result>;
 
-    /// Opens a connection. Returns null on failure, and sets `reason`.
+    /// Opens a connection. On failure, returns null, and sets `reason`.
     [[nodiscard]] static std::unique_ptr<postgres_connection> open(const postgres_address& to, time_point deadline,
                                                                    std::string& reason);
 
     /// Returns the result of the last statement, or of the first one that failed. Returns null if there is no answer by
-    /// `deadline`, or if the connection has ended. The connection is unusable after that.
+    /// `deadline`, or if the connection has ended. After a null result, the connection is unusable.
     [[nodiscard]] result run(const char* statements, time_point deadline);
     [[nodiscard]] result prepare(const char* name, const char* statement, time_point deadline);
     /// Executes a prepared statement. The answer is in binary format.

@@ -1,20 +1,22 @@
-// The objects in the database, which are made once for each prefix; @ stands for the prefix. Making them again does no
-// harm to programs that are running.
+// The SQL objects in the database. They are created once for each prefix; @ stands for the prefix. Creating them again
+// does not harm running programs.
 //
 // Commits have an instant, and gets see one state (ENG2, ENG3), even at READ COMMITTED. The reasons are as follows. A
-// commit locks the rows of all records that it checks or writes until its end, in the order of the keys. The commit
-// compares the versions of the locked rows. So no compared row changes before the commit's writes are visible. Commits
-// are ordered by their ends (two-phase locking). A get is one statement, so its snapshot cuts that order at one place.
-// A record that was never written gets a row, so that it can be locked. SERIALIZABLE would only add its own conflicts.
+// commit locks the rows of all records that it checks or writes, in the order of the keys, and holds these locks until
+// its end. The commit compares the versions of the locked rows. So no compared row changes before the commit's writes
+// are visible. Commits are ordered by their ends (two-phase locking). A get is one statement, so its snapshot contains
+// the commits up to one place in that order. A record that was never written gets a row when it is checked, so that the
+// row can be locked. SERIALIZABLE would only add conflicts.
 //
 // No wakeup is lost (ENG5). A commit notifies only while a program listens, because NOTIFY makes commits wait for each
-// other. Versions are drawn in blocks. In the sequence @_told_until, a listener sets the block up to which commits
+// other. Versions are drawn in blocks. A listener sets the sequence @_told_until to the block up to which commits
 // notify. The sequence's value is visible at once, and never decreases. No clock is involved.
 //
-// At first, the listener takes an exclusive advisory lock. Commits hold this lock shared, so the listener waits for all
-// commits that may have read the old bound. Later, the listener raises the bound in time, and then reads the number of
-// the last drawn block. A commit has drawn its block before it reads the bound. So if a commit did not notify, its
-// block is above the bound that the listener knew. The listener finds this block, and its feed breaks.
+// At first, the listener takes an exclusive advisory lock. Commits hold this lock in shared mode, so the listener waits
+// for all commits that may have read the old bound. Later, the listener raises the bound before commits reach it, and
+// then reads the number of the last drawn block. A commit has drawn its block before it reads the bound. So if a commit
+// did not notify, its block is above the bound that the listener knew. The listener finds this block, and its feed
+// breaks.
 //
 // A connection draws versions a block at a time (the hi/lo method of databases), and gives them to its commits. So a
 // commit's version is known when the commit is sent, and the sequence is not a point of contention.
@@ -69,7 +71,7 @@ BEGIN
 END $$;
 )sql";
 
-/// $1: the keys to read. $2: those of them whose bytes are wanted.
+/// $1: the keys to read. $2: the keys among them whose bytes are wanted.
 inline constexpr const char* postgres_get =
     R"sql(SELECT key, version, present, CASE WHEN key = ANY ($2::text[]) THEN bytes END
           FROM "@_records" WHERE key = ANY ($1::text[]))sql";
@@ -81,12 +83,11 @@ inline constexpr const char* postgres_plain_get =
 inline constexpr const char* postgres_commit = R"sql(SELECT "@_commit"($1, $2, $3, $4, $5, $6, $7, $8))sql";
 
 /// The statement of a commit that writes all records that it checks, all of which exist. A single statement is much
-/// less work.
-/// # stands for the written rows as w(k, v, p, b), sorted, so that rows are locked in one order. %1 is the version, %2
-/// its block, %3 the keys to notify of, and %4 the row whose update notifies.
-/// The branches of CASE are evaluated in order, so the bound is read under the lock. If a row was overwritten
-/// meanwhile, a cast of a text to a number fails, which undoes the updates of the other rows. The server's log shows
-/// that text.
+/// less work than the general commit. # stands for the written rows as w(k, v, p, b), sorted, so that rows are locked
+/// in one order. %1 is the version, %2 its block, %3 the keys to notify of, and %4 the row whose update notifies. The
+/// branches of CASE are evaluated in order, so the bound is read under the lock. If another commit has overwritten a
+/// row, the statement casts a text to a number. This cast fails, which undoes the updates of the other rows. The
+/// server's log shows the text.
 inline constexpr const char* postgres_quick_commit =
     R"sql(UPDATE "@_records" r
           SET version = CASE WHEN r.version <> w.v THEN ('another commit was first, of ' || r.key)::bigint
@@ -98,17 +99,18 @@ inline constexpr const char* postgres_quick_commit =
               present = w.p, bytes = w.b
           FROM # AS w(k, v, p, b) WHERE r.key = w.k)sql";
 
-/// The number of versions in a block, which a connection draws.
+/// The number of versions in a block. A connection draws one block at a time.
 inline constexpr std::int64_t postgres_block = 256;
 
 inline constexpr const char* postgres_draw = R"sql(SELECT nextval('"@_versions"'))sql";
 
-/// The number of further blocks for which a listener makes commits notify. The listener renews this before half of
-/// these blocks are drawn. When the last listener is gone, the commits of that many blocks still wait for each other.
+/// The number of further blocks for which a listener makes commits notify. The listener raises the bound again before
+/// half of these blocks are drawn. After the last listener is gone, the commits of up to postgres_reach blocks still
+/// wait for each other.
 inline constexpr std::int64_t postgres_reach = 400;
 
 /// $1: postgres_reach. Allows one listener at a time, so that the bound never decreases. Runs in one transaction with
-/// the following statement.
+/// postgres_await_commits.
 inline constexpr const char* postgres_tell =
     R"sql(SELECT pg_advisory_xact_lock(hashtext('@_telling'));
           SELECT setval('"@_told_until"', greatest(t.last_value, v.last_value + $1))

@@ -19,8 +19,8 @@ prepared_resolver::~prepared_resolver() {
 std::chrono::milliseconds prepared_resolver::known_for(const std::string& id) {
     const auto now = env_.now();
     const std::lock_guard hold{guard_};
-    // Forgets old entries, because other programs have probably finished their transactions. For an unfinished
-    // transaction, the time then starts again.
+    // If there are too many entries, forgets the old ones, because other programs have probably finished these
+    // transactions. For an unfinished transaction, the time starts again.
     if (since_.size() >= max_remembered)
         std::erase_if(since_, [&](const auto& one) { return now - one.second > 10 * grace; });
     const auto since = since_.try_emplace(id, now).first->second;
@@ -70,7 +70,7 @@ void prepared_resolver::resolve(const blocking_transaction& transaction, std::si
     if (!read_decision(deciding_group, transaction.id, d)) return;
     switch (d.is) {
         case decision::state::open:
-            // The decision may have been made and forgotten. In that case all parts are finished, so a new record that
+            // The decision may have been made and forgotten. In this case all parts are finished, so a new record that
             // aborts the transaction has no effect.
             if (known < grace || !abort_decision(deciding_group, transaction.id, d)) return;
             [[fallthrough]];

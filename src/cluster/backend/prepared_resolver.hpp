@@ -1,8 +1,9 @@
-// Transactions of several groups that another program has prepared, and that are in the way. A program waits for such
-// transactions, and finishes those whose own program has ended (docs/cluster-replication.md, "Several groups").
+// Resolves transactions of several groups that another program has prepared, and that block this program. A program
+// waits for such transactions, and finishes the transactions whose own program has ended (docs/cluster-replication.md,
+// "Several groups").
 //
-//   XGC1  A program that meets such a transaction waits a moment: most are finished by then. Then the program reads the
-//         decision, and does the remaining work.
+//   XGC1  A program that is blocked by such a transaction waits a moment, because most transactions are finished by
+//         then. Then the program reads the decision, and does the remaining work.
 //   XGC2  A transaction that has not been decided for `grace` is aborted. The resolving program writes the decision's
 //         record before it releases any part. If the transaction was committed meanwhile, that record exists already,
 //         and the commit is valid. If not, the transaction's own commit fails, because it checks that there is no
@@ -31,15 +32,15 @@ public:
 
     prepared_resolver(const group_table& all, std::chrono::milliseconds request_timeout, const runtime_env& env)
         : groups_{all}, request_timeout_{request_timeout}, env_{env} {}
-    /// Forgets the remaining decisions.
+    /// Removes the records of the remaining decisions.
     ~prepared_resolver();
     prepared_resolver(const prepared_resolver&) = delete;
     prepared_resolver& operator=(const prepared_resolver&) = delete;
 
     /// Resolves a transaction that `group` has prepared, as far as XGC1 and XGC2 allow.
     void resolve(const blocking_transaction& transaction, std::size_t group);
-    /// Forgets a decision that no program needs any more. The decision's record is removed together with others
-    /// (`forget` of backend.hpp).
+    /// Forgets a decision that no program needs any more. The decision's record is removed later, together with other
+    /// such records (`forget` of backend.hpp).
     void forget_decision(std::size_t deciding_group, std::string_view id);
 
     [[nodiscard]] std::chrono::milliseconds request_timeout() const noexcept { return request_timeout_; }
@@ -62,12 +63,12 @@ private:
     std::map<std::size_t, std::vector<key>> forgettable_;
 };
 
-/// The wait of one call for the transactions that block it.
+/// One call's wait for the transactions that block the call.
 class resolution_wait {
 public:
     explicit resolution_wait(prepared_resolver& resolver)
         : resolver_{resolver}, timer_{resolver.request_timeout(), resolver.env()} {}
-    /// Waits a moment for the end of that transaction. Returns false if the request timeout is over.
+    /// Waits a moment for the end of `transaction`. Returns false if the request timeout is over.
     [[nodiscard]] bool wait(const blocking_transaction& transaction, std::size_t group) {
         resolver_.resolve(transaction, group);
         return timer_.wait();

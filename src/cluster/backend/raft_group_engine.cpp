@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    /// This also returns at a keep-alive, without any writes.
+    /// Reads the next message. A keep-alive counts as a message without writes.
     bool read(stream_reply& all) {
         std::string message;
         if (closed_.load(std::memory_order_relaxed) ||
@@ -111,7 +111,7 @@ public:
                 return engine_status::unreachable;
             if (!answer.current) {
                 snapshot.blocked_by = from_wire(answer.blocked_by);
-                watermark_->raise(answer.at);  // so that the next attempt sees the conflicting write
+                watermark_->raise(answer.at);  // raised, so that the next attempt sees the conflicting write
                 return engine_status::conflict;
             }
             if (answer.found.empty() && !ask.wanted.empty()) return engine_status::unreachable;
@@ -209,7 +209,7 @@ public:
     }
 
     std::unique_ptr<key_feed> open_key_feed() override { return follow_keys("o", "q", from_now, false); }
-    /// Follows the objects, and the keys that caches write to learn the current version (n).
+    /// Follows the objects, and the keys (n) that caches write in order to learn the current version.
     std::unique_ptr<record_feed> open_record_feed(version after) override { return follow_keys("n", "p", after, true); }
     backend::version_watermark* watermark() noexcept override { return watermark_.get(); }
 

@@ -1,4 +1,4 @@
-// The program's side of one group of members that keep the objects on several disks (src/cluster/replica).
+// The engine by which a program uses one group, whose members keep the objects on several disks (src/cluster/replica).
 #pragma once
 
 #include "cluster/backend/address.hpp"
@@ -6,7 +6,7 @@
 
 namespace tutti::cluster::backend {
 
-/// Opens the group by the addresses of its members. One member that answers is enough. Throws engine_error.
+/// Opens the group by the addresses of its members. It is enough if one member answers. Throws engine_error.
 [[nodiscard]] std::unique_ptr<group_engine> open_raft_group(const std::vector<std::string>& members,
                                                             const settings& how);
 

@@ -9,7 +9,7 @@
 namespace tutti::cluster::backend {
 namespace {
 
-constexpr std::size_t at_once = 16;  // slots that are write-blocked at a time
+constexpr std::size_t at_once = 16;  // the number of slots that move, and are write-blocked, at the same time
 constexpr unsigned max_futile_steps = 18;
 constexpr std::string_view scheme{"tutti:"};
 
@@ -58,7 +58,7 @@ std::set<std::uint64_t> rebalancer::numbers_of(const std::vector<std::string>& a
 
 void rebalancer::add_groups(const std::vector<std::string>& all) {
     bool changed = false;
-    // Records the addresses, so that programs may name only one of the groups.
+    // Records the groups' addresses, so that a program that names only one group finds the others.
     for (const auto& g : groups_) {
         layout::group_entry* const e = layout_.find(g->number());
         if (e == nullptr || e->left || !e->addresses.empty()) continue;
@@ -70,7 +70,7 @@ void rebalancer::add_groups(const std::vector<std::string>& all) {
         std::unique_ptr<group_engine> g = open_raft_group(members, how_);
         layout::group_entry* const known = layout_.find(g->number());
         if (known != nullptr && !known->left) continue;
-        // Programs that have started since the group left do not ask it any more, so it cannot join again.
+        // A group that has left cannot join again, because programs that have started since then do not know the group.
         if (known != nullptr)
             throw engine_error{g->abilities().name + " has left and cannot come back: begin a new group instead"};
         const layout its = read_layout(*g);
@@ -153,7 +153,7 @@ bool rebalancer::step(const std::set<std::uint64_t>& leaving) {
         progress_.moved += some.size();
         futile_steps_ = 0;
     } else if (outcome == slot_migrator::migration_result::unreachable) {
-        // One or two steps without an answer are normal while another member becomes the leader.
+        // One or two steps without an answer are normal, because another member may be becoming the leader.
         if ((futile_steps_ += max_futile_steps / 3) >= max_futile_steps) throw_unanswered();
     } else if (++futile_steps_ >= max_futile_steps) {
         throw engine_error{"another program moves objects of '" + how_.prefix + "', too: wait until it has ended"};
@@ -168,7 +168,7 @@ void rebalancer::finish_leaving(const std::set<std::uint64_t>& leaving) {
         if (layout_.groups[i].left || leaving.contains(layout_.groups[i].number)) continue;
         if (!engine_->migrator().resolve_prepared(i, leaving)) throw_unanswered();
     }
-    // Programs may have changed the layout meanwhile, because they record new addresses of members.
+    // Programs may have changed the layout since it was read, because they record new addresses of members.
     if (const layout now = engine_->reload_layout(); now.change_count > layout_.change_count) layout_ = now;
     for (layout::group_entry& e : layout_.groups) {
         if (!leaving.contains(e.number) || e.left) continue;

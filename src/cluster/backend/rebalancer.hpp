@@ -1,5 +1,5 @@
-// Distributes the slots of a prefix evenly over its groups, a few at a time. A group may join, and leaves once it has
-// no slots (docs/cluster-replication.md, "Objects move").
+// Distributes the slots of a prefix evenly over its groups, a few at a time. Groups may join. A group leaves once it
+// has no slots (docs/cluster-replication.md, "Objects move").
 //
 // Thread safety: one thread uses an object.
 #pragma once
@@ -32,9 +32,9 @@ public:
     rebalancer(const std::string& address, const settings& how);
 
     [[nodiscard]] progress read_progress();
-    /// Adds and removes groups, and moves slots until the groups are even. A group is given by the addresses of its
-    /// members, separated by commas. Throws engine_error if a group does not answer, or if another program is moving
-    /// slots at the same time.
+    /// Adds and removes groups, and moves slots until the groups are even. The addresses of a group's members,
+    /// separated by commas, denote the group. Throws engine_error if a group does not answer, or if another program is
+    /// moving slots at the same time.
     progress rebalance(const std::vector<std::string>& added, const std::vector<std::string>& removed,
                        const progress_callback& report);
 
@@ -57,7 +57,8 @@ private:
     std::vector<std::unique_ptr<group_engine>> groups_;  // used until `open`
     std::unique_ptr<sharded_engine> engine_;
     progress progress_;
-    unsigned futile_steps_ = 0;  // consecutive steps without progress; a step that met a silent group counts six times
+    unsigned futile_steps_ = 0;  // consecutive steps without progress; a step in which a group did not answer counts
+                                 // six times
 };
 
 }  // namespace tutti::cluster::backend

@@ -1,5 +1,5 @@
-// The scripts that Redis runs. A record is a string: 16 hexadecimal digits of its version, 1 or 0 for whether it
-// exists, and its bytes. A record that was never written is absent, and its version reads as an empty string.
+// The scripts that Redis runs. A record is a string: its version in 16 hexadecimal digits, then 1 if it exists or 0 if
+// not, then its bytes. A record that was never written is absent, and its version reads as an empty string.
 #pragma once
 
 namespace tutti::cluster::backend {
@@ -17,7 +17,7 @@ return found
 )lua";
 
 /// KEYS: the counter of versions, the checked keys, then the written ones. ARGV: the number of checked keys, the
-/// channel, their versions, then the writes: 1 or 0, and the bytes. Returns 0, or the version.
+/// channel, the versions of the checked keys, then for each write: 1 or 0, and the bytes. Returns 0, or the version.
 inline constexpr const char* redis_commit = R"lua(
 local checked = tonumber(ARGV[1])
 for i = 1, checked do

@@ -1,4 +1,4 @@
-// The clock and the random numbers for code that calls engines. They are the system's, or those of a simulation.
+// The clock and the random numbers for code that calls engines. The system or a simulation provides them.
 #pragma once
 
 #include <array>

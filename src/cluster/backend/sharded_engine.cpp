@@ -25,7 +25,7 @@ std::string addresses_in_name(const capabilities& its) {
     return its.name.starts_with(single_group_name) ? its.name.substr(single_group_name.size()) : its.name;
 }
 
-/// A feed that breaks when a slot changes hands (SHD3).
+/// A feed that breaks when a slot moves to another group (SHD3).
 class move_aware_feed final : public key_feed {
 public:
     explicit move_aware_feed(std::unique_ptr<key_feed> from) : from_{std::move(from)} {}
@@ -42,7 +42,7 @@ private:
     const std::unique_ptr<key_feed> from_;
 };
 
-/// A group that has left. Only its number is used.
+/// A placeholder for a group that has left. Only its number is used.
 class departed_group final : public group_engine {
 public:
     explicit departed_group(std::uint64_t number) : number_{number} { abilities_.name = "a group that has left"; }
@@ -97,12 +97,14 @@ sharded_engine::sharded_engine(std::vector<std::unique_ptr<group_engine>> groups
     }
     abilities_.has_record_feed = false;  // the versions of different groups have no common order
     abilities_.groups = groups_.size();
-    abilities_.max_operations -= 1 + slot_map_.slots();  // the decision, and SHD2
+    abilities_.max_operations -= 1 + slot_map_.slots();  // one for the decision's record, and one for each slot's
+                                                         // record (SHD2)
     abilities_.max_bytes -= bytes_of_decision;
 }
 
 sharded_engine::~sharded_engine() {
-    // The addresses of one group may be sent to another only while both group objects exist.
+    // Stops the announcements, because one group's addresses may be sent to another group only while both group objects
+    // exist.
     for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].group->on_members_changed({});
 }
 
@@ -124,7 +126,9 @@ void sharded_engine::announce_addresses() {
         group_engine& g = *groups_[i].group;
         layout::group_entry* const e = newest.find(g.number());
         if (e == nullptr || e->left) continue;
-        if (layouts[i].groups.empty()) return;  // the group does not answer; the next program that starts sends it
+        if (layouts[i].groups.empty())
+            return;  // the group does not answer; the next program that starts sends the
+                     // layout
         there.push_back(&g);
         std::vector<std::string> now = g.members(), then = e->addresses;
         std::ranges::sort(then);
@@ -136,7 +140,8 @@ void sharded_engine::announce_addresses() {
     }
     if (!changed) return;
     ++newest.change_count;
-    // If another program was first, it has written the same addresses, or will learn of the next change.
+    // If another program's write was first, that program has written the same addresses, or will learn of the next
+    // change.
     if (write_layout(there, newest)) known_layout_ = newest;
 }
 
@@ -191,7 +196,8 @@ engine_status sharded_engine::get(read_snapshot& snapshot, freshness how, std::s
         }
         if (status == engine_status::unreachable && has_left({&blocked_in, 1})) continue;
         if (status == engine_status::unreachable || (status == engine_status::good && placed)) return status;
-        // A held record may have moved, and a slot that is missing in a state may be in a later one.
+        // A held record may have moved to another group. A slot that a group lacks in one state may belong to the group
+        // in a later state.
         std::vector<std::uint32_t> asked;
         for (const group_request& s : requests) asked.insert(asked.end(), s.slots.begin(), s.slots.end());
         switch (slot_map_.find_owners(asked, *known)) {
@@ -339,8 +345,7 @@ layout sharded_engine::reload_layout(std::span<const std::size_t> except) {
     std::unique_lock one_at_a_time{layout_guard_};
     const std::size_t known_before = groups_.size();
     layout newest;
-    // Asks the groups that have joined last first, because they usually leave last. Groups that have left are not
-    // asked.
+    // Asks the newest groups first, because they usually leave last. Groups that have left are not asked.
     for (std::size_t i = groups_.size(); i > 0 && newest.groups.empty(); --i) {
         const layout::group_entry* const entry = known_layout_.find(groups_[i - 1].group->number());
         const bool asked = std::ranges::find(except, i - 1) == except.end();
@@ -352,7 +357,9 @@ layout sharded_engine::reload_layout(std::span<const std::size_t> except) {
         if (!open_ || groups_.index_of(e.number) != groups_.size()) continue;
         try {
             auto opened = open_(e);
-            if (!opened) break;  // the places in the order are consecutive
+            if (!opened)
+                break;  // a group that cannot be opened ends the loop, because the places in the order are
+                        // consecutive
             groups_.add(make_group_handle(std::move(opened), batch_));
         } catch (const engine_error&) {  // may succeed later
             break;
@@ -402,8 +409,8 @@ std::unique_ptr<engine> open_groups(std::string_view where, const settings& how)
             if (!silent) silent = r;
         }
     }
-    // The other groups may know the current addresses of the silent group. If they do not, the layout must not be
-    // agreed on: the result would leave the silent group out.
+    // The other groups may know the current addresses of the silent group. If no other group knows them, no layout may
+    // be agreed on, because it would leave out the silent group.
     const auto says_where = [](const auto& g) { return read_layout(*g).change_count != 0; };
     if (silent && std::ranges::none_of(groups, says_where)) throw engine_error{*silent};
     const layout agreed = [&] {

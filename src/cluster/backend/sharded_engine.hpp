@@ -2,8 +2,8 @@
 // concerns one group goes to that group alone. two_phase_commit.hpp handles a commit over several groups.
 //
 // A get of several groups also has an instant (ENG2). The get asks the groups with wanted records, one after the other.
-// Then the get asks all of these groups, except the last one, a second time: are their answers still current? Groups
-// with only held records are asked whether these are current. A record that was current when it was read, and is still
+// Then the get asks all of these groups, except the last one, whether their answers are still current. Groups with only
+// held records are asked whether these records are current. A record that was current when it was read, and is still
 // current at the second check, was current in between. The reason is that versions never recur, and that a group does
 // not show records that a prepared transaction writes. So all records were current when the last group answered.
 //
@@ -14,8 +14,8 @@
 //         answer shows. The group's own record of the slot shows this. So each get reads or checks these slot records
 //         together with the objects, and each commit checks them. A record keeps its version when its slot moves, so a
 //         version from one group can be checked in another group.
-//   SHD3  A feed breaks when a slot changes hands. Every sleeping block then checks its objects, and listens to all
-//         groups that exist by then.
+//   SHD3  A feed breaks when a slot moves to another group. Every sleeping block then checks its objects, and listens
+//         to all groups that exist at this time.
 //
 // Thread safety: as in engine.
 #pragma once
@@ -33,7 +33,7 @@ namespace tutti::cluster::backend {
 class sharded_engine final : public engine {
 public:
     /// Makes an engine of at least two groups in the order of their layout (layout.hpp). The prefix began with the
-    /// first `initial_group_count` of these groups. `open` opens groups that join.
+    /// first `initial_group_count` of these groups. Calls `open` to open groups that join.
     sharded_engine(std::vector<std::unique_ptr<group_engine>> groups, std::size_t initial_group_count,
                    const settings& how, const backend::runtime_env& env, group_opener open = {});
     ~sharded_engine() override;
@@ -47,8 +47,7 @@ public:
     void forget(std::span<const key> all) noexcept override;
     std::unique_ptr<key_feed> open_key_feed() override;
 
-    /// Learns which group has which slots, from all groups that have not left. Returns false if a group does not
-    /// answer.
+    /// Requests the slots of each group from all groups that have not left. Returns false if a group does not answer.
     [[nodiscard]] bool refresh_slots();
     /// Returns an object that moves slots.
     [[nodiscard]] slot_migrator migrator() noexcept { return {groups_, slot_map_, resolver_, committer_}; }
@@ -57,22 +56,22 @@ public:
     /// Asks the groups, except those in `except`, for their layout, and returns it. Adds groups that have joined to
     /// `groups_`.
     layout reload_layout(std::span<const std::size_t> except = {});
-    /// From now on, sends all groups the addresses of each group's members whenever these change. So a program that
-    /// names some groups finds the others. A layout without addresses stays unchanged.
-    /// REQUIRES: no other thread uses the engine yet.
+    /// From now on, sends the addresses of a group's members to all groups whenever the addresses change. So a program
+    /// that names some groups finds the other groups. A layout without addresses stays unchanged. REQUIRES: no other
+    /// thread uses the engine yet.
     void keep_announcing_addresses();
 
 private:
     void announce_addresses();
     using slot_locations = slot_map::slot_locations;
-    /// Returns the request for each group, ordered by group. There is at least one request.
+    /// Splits a get or commit into one request for each group, ordered by group. Returns at least one request.
     [[nodiscard]] std::vector<group_request> requests_by_group(const slot_locations& locations,
                                                                std::span<const check> checks,
                                                                std::span<const write> writes,
                                                                std::span<const key> wanted) const;
-    // Each function is one try of a get. If a transaction is in the way, `snapshot.blocked_by` names that transaction,
-    // and `blocked_in` is the group that has prepared it. `placed` becomes false if a group does not have a requested
-    // slot, or did not have it in that state (SHD2).
+    // Each of these functions is one try of a get. If a transaction blocks the get, `snapshot.blocked_by` names this
+    // transaction, and `blocked_in` is the group that has prepared it. `placed` becomes false if a group does not have
+    // a requested slot, or did not have the slot in the requested state (SHD2).
     [[nodiscard]] engine_status read_from_one(read_snapshot& snapshot, freshness how, const slot_locations& known,
                                               const group_request& s, std::vector<record>& found, bool& placed);
     [[nodiscard]] engine_status read_from_all(read_snapshot& snapshot, const slot_locations& known,
@@ -85,7 +84,7 @@ private:
 
     const group_opener open_;
     const bool batch_;
-    bool announces_addresses_ = false;  // constant once several threads use the engine
+    bool announces_addresses_ = false;  // does not change once several threads use the engine
     std::mutex layout_guard_;
     layout known_layout_;  // the layout as it was read last
     group_table groups_;

@@ -6,8 +6,8 @@
 //   SMP1  A slot's record stays the same for as long as its version stays the same. So a request that names the version
 //         is answered by the group that has the slot.
 //   SMP2  A *write-blocked* slot is about to move to another group. Reads of the slot work, but checks and writes wait.
-//         If a slot has been write-blocked for `prepared_resolver::grace`, by the program's clock, the migrator counts
-//         as lost, and the program allows writes again. If the migrator still runs, it tries the move again.
+//         If a slot has been write-blocked for `prepared_resolver::grace` by a program's clock, this program regards
+//         the migrator as lost, and allows writes again. If the migrator still runs, it tries the move again.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -47,16 +47,18 @@ public:
     [[nodiscard]] std::size_t initial_group_count() const noexcept { return initial_group_count_; }
 
     enum class refresh_result : std::uint8_t { unchanged, changed, unreachable };
-    /// Asks one group after the other until one has each slot. Returns `changed` if the map differs from `known`.
+    /// Asks one group after the other until the owner of each slot is found. Returns `changed` if the map differs from
+    /// `known`.
     [[nodiscard]] refresh_result find_owners(std::span<const std::uint32_t> slots, const slot_locations& known);
-    /// Asks those groups for the slots that they have. Returns `changed` if their answers differ from the map.
+    /// Asks the given groups which slots they have. Returns `changed` if their answers differ from the map.
     [[nodiscard]] refresh_result refresh(std::span<const std::size_t> groups);
-    /// Tries once to resolve the slots that are write-blocked in `known` (SMP2), and then learns their current state.
+    /// Tries once to allow writes again to the slots that are write-blocked in `known` (SMP2), and then reads the
+    /// slots' current state.
     void resolve_write_blocked(std::span<const std::uint32_t> slots, const slot_locations& known);
-    /// Returns the group's records of the slots, or nothing if the group does not answer.
+    /// Returns the group's records of the slots, or nullopt if the group does not answer.
     [[nodiscard]] std::optional<std::vector<slot_record>> read_records(std::size_t group,
                                                                        std::span<const std::uint32_t> slots);
-    /// Returns true if the slot belongs to that group according to the slot's record.
+    /// Returns true if the slot belongs to the group according to the slot's record.
     [[nodiscard]] bool owns(std::size_t group, std::uint32_t slot, const slot_record& record_there) const noexcept {
         return record_there.is == slot_record::state::owned || record_there.is == slot_record::state::write_blocked ||
                (record_there.is == slot_record::state::unset && slot % initial_group_count_ == group);

@@ -10,9 +10,10 @@ namespace {
 
 using state = slot_record::state;
 
-constexpr std::size_t max_bytes = 1u << 20, max_records = 1000;  // of one import, unless one record is larger
+constexpr std::size_t max_bytes = 1u << 20, max_records = 1000;  // limits of one import; a record that is larger than
+                                                                 // max_bytes is imported alone
 constexpr std::size_t few_changes = 64;  // once no more changes than these are left, the slots are write-blocked
-const key never_written{"a"};            // no program writes it, so its version is that of keys without a record
+const key never_written{"a"};            // no program writes this key, so its version is that of keys without a record
 constexpr unsigned max_rounds = 30;      // rounds of copying changes, including failed switches
 
 }  // namespace
@@ -84,8 +85,8 @@ engine_status slot_migrator::import_records(std::size_t group, const slot_checks
 
 std::function<engine_status()> slot_migrator::import_announcement(std::size_t from, std::size_t to,
                                                                   slot_checks& importing) {
-    // The lost import may arrive after later imports, and after the receiving group has dropped an erased record that
-    // these imported. Writing the slots' records again makes the late import fail.
+    // An import whose answer was lost may arrive after later imports, and after the receiving group has dropped an
+    // erased record from these imports. A new write of the slots' records makes the late import fail.
     return [this, from, to, &importing] {
         if (injected(fault::copies_come_late)) return engine_status::good;
         return write_slots(to, importing, slot_record::text(state::importing, groups_[from].group->number()));
@@ -193,7 +194,7 @@ slot_migrator::migration_result slot_migrator::migrate(const std::vector<std::ui
     }
     list_cursor cursor;
     bool copied = false;
-    // If the slots have never moved to a group before, the group has no copies of them.
+    // If the slots have never moved to the receiving group before, the group has no copies of them.
     bool is_empty = std::ranges::all_of(records_there, [](const slot_record& r) { return r.is == state::unset; });
     for (unsigned round = 0; round < max_rounds; ++round) {
         if (!copied) {
@@ -204,7 +205,8 @@ slot_migrator::migration_result slot_migrator::migrate(const std::vector<std::ui
         const auto changes = [&] {
             const engine_status status = copy_changes(slots_moved, from, to, there, cursor, count);
             copied =
-                status != engine_status::conflict;  // if the group does not know changes that old, all is copied again
+                status != engine_status::conflict;  // on a conflict, the group no longer knows changes that old, and
+                                                    // everything is copied again
             return status;
         };
         if (const engine_status status = changes(); status == engine_status::conflict) continue;
@@ -231,18 +233,18 @@ slot_migrator::migration_result slot_migrator::migrate(const std::vector<std::ui
         if (owns_all(to, slots, records_there)) {
             const slot_map::slot_locations known = *slot_map_.locations();
             static_cast<void>(slot_map_.find_owners(slots, known));
-            // Failure is ignored, because the next migrator clears remaining copies. If the slots have come back by
-            // now, nothing is cleared.
+            // Failure is ignored, because the next migrator clears remaining copies. If the slots have moved back to
+            // this group, nothing is cleared.
             if (std::ranges::all_of(records_here, [](const slot_record& r) { return r.is == state::moved; }))
                 static_cast<void>(clear(from, slots_moved, here, [] { return engine_status::good; }));
             return migration_result::moved;
         }
-        // If another migrator imports the slots, it has cleared the copies of this one, so this one gives up.
+        // If another migrator imports the slots, it has cleared the copies of this migrator, so this migrator gives up.
         if (now != there || !owns_all(from, slots, records_here)) return migration_result::superseded;
         if (status == engine_status::unreachable) break;
     }
-    static_cast<void>(write_slots(from, here, slot_record::text(state::owned)));  // if this fails, programs do it
-                                                                                  // (SMP2)
+    static_cast<void>(write_slots(from, here, slot_record::text(state::owned)));  // if this fails, programs allow
+                                                                                  // writes again (SMP2)
     return migration_result::unreachable;
 }
 
@@ -287,7 +289,7 @@ bool slot_migrator::clear(std::size_t group) {
     slot_checks still;
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (result[i].is == state::importing) {
-            slot_checks one{now[i]};  // from here on, the group rejects copies of other migrators
+            slot_checks one{now[i]};  // this write makes the group reject copies of other migrators
             if (write_slots(group, one, slot_record::text(state::moved, result[i].other)) != engine_status::good)
                 continue;
             now[i] = one.front();

@@ -13,7 +13,7 @@
 //   cleared        The giving group clears its records of the slots.
 //
 // A migrator may be killed at any point, and several migrators may move the same slots. Each step checks the groups'
-// records of the slots. So if two migrators move the same slots, one of them gives up.
+// records of the slots, so if two migrators move the same slots, one of them gives up.
 //
 // Thread safety: one thread uses an object.
 #pragma once
@@ -33,7 +33,7 @@ public:
 
     enum class migration_result : std::uint8_t {
         moved,
-        superseded,   ///< another migrator moves the slots, or has moved them: the caller reads the map again
+        superseded,   ///< another migrator moves the slots, or has moved them, so the caller has to read the map again
         unreachable,  ///< a group does not answer, or is too slow: the slots have not moved
     };
     /// Moves slots from group `from` to group `to`.
@@ -48,8 +48,8 @@ public:
     [[nodiscard]] bool resolve_prepared(std::size_t group, const std::set<std::uint64_t>& deciding_groups);
 
     struct migration_statistics {
-        std::size_t copied = 0, copied_again = 0, bytes = 0;  ///< records; records written during the copy; bytes of
-                                                              ///< both
+        std::size_t copied = 0, copied_again = 0, bytes = 0;  ///< number of records; of records written during the
+                                                              ///< copy; of bytes in both
     };
     [[nodiscard]] const migration_statistics& statistics() const noexcept { return statistics_; }
 
@@ -64,7 +64,7 @@ private:
                                          slot_checks& importing, list_cursor& cursor, bool is_empty);
     [[nodiscard]] engine_status copy_changes(const slot_set& slots_moved, std::size_t from, std::size_t to,
                                              slot_checks& importing, list_cursor& cursor, std::size_t& count);
-    /// Sends records to `group`. If an answer is lost, calls `announce_again` before it sends the records again.
+    /// Sends records to `group`. If an answer is lost, calls `announce_again`, and then sends the records again.
     /// `announce_again` may change the checks in `still`.
     [[nodiscard]] engine_status import_records(std::size_t group, const slot_checks& still,
                                                std::span<const change> records, version absence,
@@ -77,7 +77,8 @@ private:
                                   std::vector<slot_record>& records);
     [[nodiscard]] bool owns_all(std::size_t group, const std::vector<std::uint32_t>& slots,
                                 const std::vector<slot_record>& records) const;
-    /// Makes `to` the owner of the slots. `absence` is the absence of `from` as of the last copy.
+    /// Makes `to` the owner of the slots. `absence` is the version of keys without a record in `from`, as of the last
+    /// copy.
     [[nodiscard]] engine_status switch_owner(std::size_t from, std::size_t to, const slot_checks& write_blocked,
                                              const slot_checks& importing, version absence);
 

@@ -1,6 +1,6 @@
-// Slots: objects of a prefix move from group to group in units of slots. A key's slot is given by its hash. The number
-// of slots is a multiple of the number of groups that the prefix began with. So as long as no slot has moved, the hash
-// alone determines a slot's group. Releases without slots have put the objects into the same groups.
+// Slots: objects of a prefix move from group to group in units of slots. The hash of a key determines its slot. The
+// number of slots is a multiple of the number of groups that the prefix began with. So as long as no slot has moved,
+// the hash alone determines a slot's group. Earlier releases, without slots, have put the objects into the same groups.
 //
 // A group keeps the state of a slot as a record in its log, like the objects (docs/cluster-replication.md, "Objects
 // move").
@@ -17,8 +17,9 @@
 
 namespace tutti::cluster::backend {
 
-/// Returns the hash of a key: FNV-1a, followed by the final mixing step of MurmurHash3. If keys differ in one digit,
-/// all bits of the hash may differ. The hash function must never change, because the places of objects depend on it.
+/// Returns the hash of a key: FNV-1a, followed by the final mixing step of MurmurHash3. The mixing step makes all bits
+/// of the hash depend on each digit of the key. The hash function must never change, because the places of objects
+/// depend on it.
 [[nodiscard]] inline std::uint64_t stable_hash(std::string_view k) noexcept {
     std::uint64_t h = 0xcbf29ce484222325ULL;
     for (const char c : k) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
@@ -27,13 +28,14 @@ namespace tutti::cluster::backend {
     return h ^ (h >> 33);
 }
 
-/// Returns the number of slots of a prefix that began with that many groups: 256, or the next multiple of `groups`.
+/// Returns the number of slots of a prefix that began with `groups` groups: 256, or the next multiple of `groups`.
 [[nodiscard]] constexpr std::size_t slots_for(std::size_t groups) noexcept {
     constexpr std::size_t min_slots = 256;
     return (min_slots + groups - 1) / groups * groups;
 }
 
-/// A set of slots. A slot contains objects, leases and commit records. The other records of a group never move.
+/// A set of slots. A slot contains objects, leases and commit records. A group's other records belong to no slot, and
+/// never move.
 struct slot_set {
     std::uint32_t slot_count = 1;
     std::vector<std::uint32_t> slots;  ///< ascending
@@ -46,9 +48,9 @@ struct slot_set {
 /// The state of a slot according to a group's record.
 struct slot_record {
     enum class state : std::uint8_t {
-        unset,          ///< no record: the group owns the slot if it did when the prefix began
+        unset,          ///< no record: the group owns the slot if the group owned it when the prefix began
         owned,          ///< the group owns the slot
-        write_blocked,  ///< owned, but not written while it moves to `other`
+        write_blocked,  ///< the group owns the slot, but allows no writes while the slot moves to `other`
         importing,      ///< copies of the slot arrive from `other`
         moved,          ///< `other` has the slot
     } is = state::unset;

@@ -30,7 +30,7 @@ void two_phase_commit::commit(request& r, std::vector<group_request>& requests, 
 
 two_phase_commit::attempt_result two_phase_commit::try_commit(request& r, std::vector<group_request>& requests,
                                                               std::size_t deciding_group, prepare_mode mode) {
-    // The id is random, because two transactions with the same id would take each other's parts for their own.
+    // The id is random, because two transactions with the same id would treat each other's parts as their own.
     const blocking_transaction transaction{resolver_.env().random_id(), groups_[deciding_group].group->number()};
     const auto started = resolver_.env().now();
     std::vector<std::size_t> prepared;
@@ -47,12 +47,12 @@ two_phase_commit::attempt_result two_phase_commit::try_commit(request& r, std::v
     }
     const bool answer_lost = r.status == engine_status::unknown && !is_prepared;
     if (answer_lost) r.status = engine_status::unreachable;
-    // The result is unknown. Programs that one of the parts blocks read the decision's record, and finish the
-    // transaction.
+    // If the result is unknown, the parts stay prepared. Programs that a part blocks read the decision's record, and
+    // finish the transaction.
     if (r.status == engine_status::unknown) return attempt_result::finished;
     const bool commits = r.status == engine_status::good;
     const bool all_finished = finish(prepared, transaction.id, commits);
-    // In this case no other program has written an aborting decision, because none does so this early.
+    // So early, no other program has written a decision that aborts the transaction, so there is no record to forget.
     const bool nobody_aborted = !commits && resolver_.env().now() - started < prepared_resolver::grace / 2;
     if (all_finished && !nobody_aborted) resolver_.forget_decision(deciding_group, transaction.id);
     return answer_lost ? attempt_result::answer_lost : blocked ? attempt_result::blocked : attempt_result::finished;
@@ -67,7 +67,7 @@ bool two_phase_commit::prepare_at_once(request& r, const std::vector<group_reque
         std::function<void()> wait;
     };
     std::vector<pending_prepare> all;
-    all.reserve(requests.size());  // so that the elements stay at their addresses
+    all.reserve(requests.size());  // reserved, so that the elements keep their addresses
     for (const group_request& s : requests) {
         if (groups_[s.group].group->number() == transaction.deciding_group) continue;
         pending_prepare& one = all.emplace_back(pending_prepare{s.group, s.as_request(), {}});
@@ -82,7 +82,7 @@ bool two_phase_commit::prepare_at_once(request& r, const std::vector<group_reque
         const bool is_blocked = status == engine_status::conflict && one.own_request.blocked_by;
         const bool is_final = !is_blocked && status != engine_status::unknown;
         blocked |= is_blocked;
-        // A final failure takes precedence over one that leads to a restart, in whatever order the groups answer.
+        // A final failure takes precedence over a failure that leads to a restart, in whatever order the groups answer.
         if (failed || (!is_final && r.status != engine_status::good)) continue;
         failed = is_final;
         r.status = status;
@@ -98,7 +98,7 @@ bool two_phase_commit::prepare_in_order(request& r, const std::vector<group_requ
     for (const group_request& s : requests) {
         if (groups_[s.group].group->number() == transaction.deciding_group) continue;
         request own_request = s.as_request();
-        prepared.push_back(s.group);  // also if the answer is lost
+        prepared.push_back(s.group);  // the group counts as prepared even if its answer is lost
         while (true) {
             groups_[s.group].group->begin_prepare(transaction, own_request, resolver_.request_timeout())();
             r.status = own_request.status;

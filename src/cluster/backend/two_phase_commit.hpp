@@ -27,21 +27,22 @@ class two_phase_commit {
 public:
     two_phase_commit(const group_table& all, prepared_resolver& resolver) : groups_{all}, resolver_{resolver} {}
 
-    /// Commits `r` as in ENG3 and ENG4. `requests` has one request for each group: at least two, by ascending groups,
-    /// with one in group `deciding_group`.
+    /// Commits `r` as in ENG3 and ENG4. `requests` has one request for each group, by ascending group, and at least
+    /// two. One of them is for group `deciding_group`.
     void commit(request& r, std::vector<group_request>& requests, std::size_t deciding_group);
 
 private:
     enum class prepare_mode : std::uint8_t { at_once, in_order };
     enum class attempt_result : std::uint8_t {
-        finished,     ///< `r` has the result
+        finished,     ///< `r` contains the result
         answer_lost,  ///< an answer was lost before the decision (XGC4)
-        blocked,      ///< another transaction was in the way when all were asked at once (XGC3)
+        blocked,      ///< another transaction blocked this one when all groups were asked at once (XGC3)
     };
     [[nodiscard]] attempt_result try_commit(request& r, std::vector<group_request>& requests,
                                             std::size_t deciding_group, prepare_mode mode);
-    /// Has every group except the deciding one prepare its request. Returns false if one fails; then `r` has the
-    /// reason, or states that an answer was lost. Adds the groups that may have prepared to `prepared`.
+    /// Asks all groups except the deciding one to prepare their requests. Returns false if a group fails. In this case
+    /// `r` contains the reason, or states that an answer was lost. Adds the groups that may have prepared to
+    /// `prepared`.
     [[nodiscard]] bool prepare_at_once(request& r, const std::vector<group_request>& requests,
                                        const blocking_transaction& transaction, std::vector<std::size_t>& prepared,
                                        bool& blocked);

@@ -10,8 +10,8 @@ namespace {
 
 /// The largest number of objects of one shard that have copy holders.
 constexpr std::size_t max_copied = 4096;
-/// After a transaction has requested a write, an object is shared again only after this many times the usual reads,
-/// because the write may have failed.
+/// After a transaction has requested a write, an object needs this many times the usual number of reads until it is
+/// copied again. It is copied again at all because the write may have failed.
 constexpr int read_factor_after_writer = 32;
 constexpr int max_copy_threshold = 8192;
 
@@ -76,7 +76,8 @@ void object_directory::drop_copy_holder(node_number node) {
 
 void object_directory::end_copies(shard& s, copied_objects::iterator at) {
     const object_id id = at->first;
-    std::optional<change_guard> around;  // DIR11: the object may be free again; the guard's end shows it under that id
+    std::optional<change_guard> around;  // DIR11: the object may be free again; the guard's destructor then shows it
+                                         // under this id
     if (const auto found = s.objects.find(id); found != s.objects.end()) around.emplace(s, id, found->second);
     s.copied.erase(at);
 }
@@ -110,8 +111,8 @@ void object_directory::on_copy_dropped(const wire::invalidation& message, node_n
         }) != 0;
     if (was) those.reads += message.looks;
     if (!those.all.empty()) return;
-    // Each read of a copy has saved its reader a round trip. The costs are one round trip for which the writer waits,
-    // and two messages for each copy, which are as many as a read without a copy needs.
+    // Compares savings and costs of the copies. Each read of a copy has saved the reader a round trip. The costs are
+    // one round trip for which the writer waits, and a round trip of two messages for each copy.
     read_count& c = read_count_of(s, message.id);
     const bool paid = those.reads >= 2 * those.granted + 2;
     c.enough = static_cast<std::int16_t>(paid ? std::max(c.enough / 2, 1) : std::min(2 * c.enough, max_copy_threshold));

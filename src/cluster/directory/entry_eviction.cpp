@@ -7,7 +7,7 @@ namespace tutti::cluster {
 
 object_directory::evictable object_directory::evictable_kind(const object_id& id, const object& o) const noexcept {
     if (o.here) return o.exists ? evictable::no : evictable::erased;
-    // The home keeps its pointers, because a node without a pointer of its own asks the home.
+    // The home keeps its pointers, because a node without its own pointer asks the home.
     const bool at_home = home_of(id, nodes_) == self_ && !injected(fault::evict_at_home);
     return at_home ? evictable::no : evictable::pointer;
 }
@@ -55,8 +55,8 @@ void object_directory::drop_pointers(shard& s) {
     }
 }
 
-/// Drops many entries at a time. A block that has read an object of this shard as absent then finds another version
-/// when it validates, and starts over. So drops are rare.
+/// Drops many entries at a time, so that drops are rare. After a drop, a block that has read an object of this shard as
+/// absent finds another version when it validates, and starts over.
 void object_directory::drop_erased(shard& s) {
     if (s.erased.size() <= limits_.erased) return;
     if (s.changes_until_scan != 0) {
@@ -71,7 +71,8 @@ void object_directory::drop_erased(shard& s) {
         if (evictable_kind(id, at->second) != evictable::erased || !drop(s, id, at->second))
             list_for_eviction(s, id, at->second);
     }
-    s.changes_until_scan = s.erased.size();  // so that entries that have to stay cost constant time per change
+    s.changes_until_scan = s.erased.size();  // amortises the scan: entries that have to stay cost constant time per
+                                             // change
 }
 
 void object_directory::tidy_entry(shard& s, const object_id& id, object& o) {
@@ -81,7 +82,7 @@ void object_directory::tidy_entry(shard& s, const object_id& id, object& o) {
             o.here && !o.exists && home_of(id, nodes_) == self_ && o.version <= version_of_absent(s);
         const bool leads_home = !o.here && o.version == 0 && o.owner == home_of(id, nodes_);
         const bool is_needed = o.is_locked() && !injected(fault::evict_locked);
-        // A reserved object keeps its entry, so that its version stays.
+        // A reserved object keeps its entry, so that its version does not change.
         if ((never_here || leads_home) && !is_needed && !o.history && !s.reserved.contains(id)) erase(s, id);
         else if (!o.listed) list_for_eviction(s, id, o);
     }

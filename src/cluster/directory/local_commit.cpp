@@ -1,5 +1,5 @@
-// In a local commit, one step of the directory replaces lock, draw and apply. An in-place commit does the same without
-// the shards' locks.
+// A local commit uses one step of the directory in place of three: locking the objects, drawing a version, and applying
+// the writes. An in-place commit does the same without the shards' locks.
 #include <algorithm>
 #include <bit>
 
@@ -7,8 +7,8 @@
 
 namespace tutti::cluster {
 
-/// The locks of all shards that a commit has objects in. A commit takes these locks in the order of their numbers, so
-/// two commits never wait for each other.
+/// The locks of all shards in which a commit has objects. A commit acquires these locks in the order of the shards'
+/// numbers, so two commits never wait for each other.
 class object_directory::locked_shards {
 public:
     locked_shards(object_directory& of, std::span<local_write> all) : of_{of} {
@@ -115,7 +115,7 @@ void object_directory::tidy(std::span<local_write> all) {
 //   5. Write the values, and open the objects.
 // If a step fails, the commit opens the closed objects unchanged, and its version stays unused.
 bool object_directory::commit_in_place(std::span<const in_place_write> all, std::uint64_t& version) noexcept {
-    // These injected faults concern the steps of a local commit, so an in-place commit must not replace it.
+    // These injected faults concern the steps of a local commit, so the test must not use an in-place commit instead.
     if (injected(fault::local_commit_without_validation) || injected(fault::local_commit_ignores_locks) ||
         injected(fault::local_commit_in_parts) || injected(fault::draw_version_early))
         return false;

@@ -1,4 +1,4 @@
-// Handles nodes that rejoin, in the directory (DIR13).
+// The directory's handling of nodes that rejoin (DIR13).
 #include <algorithm>
 
 #include "cluster/directory/object_directory.hpp"
@@ -53,7 +53,7 @@ void object_directory::erase_lost_locked(shard& s, const object_id& id, object& 
     const change_guard around{s, id, o};
     o.here = true;
     o.owner = self_;
-    o.came_from = no_owner;  // no node has kept its former values
+    o.came_from = no_owner;  // no node has kept the object's former values
     o.exists = false;
     o.version = version;
 }
@@ -70,7 +70,7 @@ void object_directory::erase_former(node_number node, std::uint64_t version) {
             if (o.owner == node && must_erase_lost(id, o)) over.push_back(id);
         }
         for (const object_id& id : over) {
-            const auto at = s.objects.find(id);  // tidying one entry may have dropped others
+            const auto at = s.objects.find(id);  // a new lookup, because tidying one entry may have dropped others
             if (at == s.objects.end()) continue;
             erase_lost_locked(s, id, at->second, version);
             tidy(s, id, at->second);

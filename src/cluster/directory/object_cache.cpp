@@ -22,8 +22,8 @@ bool object_cache::read(const object_id& id, wire::object_view& view) {
     view.owner = found->owner;
     view.exists = true;
     view.version = found->version;
-    // OBC2: the clock is read with the shard locked. So this read comes before a drop, and the drop comes before the
-    // clock of the message that reports the drop.
+    // OBC2: the clock is read with the shard locked. So the clock is read before a drop of this copy, and the drop
+    // comes before the clock of the message that reports it.
     view.valid_at = clock_.now();
     view.bytes = found->bytes;
     found->used = true;
@@ -66,7 +66,9 @@ void object_cache::insert(const object_id& id, node_number owner, const wire::ob
         fresh.in_order = std::prev(s.order.end());
         s.all.emplace(id, std::move(fresh));
     } catch (const std::bad_alloc&) {
-        if (!s.order.empty() && s.order.back() == id) s.order.pop_back();  // undo: only the list node was made
+        if (!s.order.empty() && s.order.back() == id)
+            s.order.pop_back();  // removes the list node, if only this node
+                                 // was made
         return;
     }
     s.bytes += bytes;
@@ -74,8 +76,8 @@ void object_cache::insert(const object_id& id, node_number owner, const wire::ob
 
 bool object_cache::make_room(shard& s, std::size_t bytes) noexcept {
     if (bytes > max_bytes_) return false;
-    // Erases the oldest copies, except pinned ones and those that a read has used since they were last the oldest. The
-    // loop goes through the list at most twice.
+    // Erases the oldest copies. Skips pinned copies, and copies that a read has used since they were last the oldest.
+    // The loop goes through the list at most twice.
     for (std::size_t turns = 2 * s.order.size(); s.bytes + bytes > max_bytes_ && turns != 0; --turns) {
         const auto at = s.all.find(s.order.front());
         copy& oldest = at->second;

@@ -1,7 +1,7 @@
 // Copies of objects that other nodes own: the node's cache. Transactions of this node read copies without a message.
-// The owner of an object knows which nodes have a copy. The owner tells these nodes to drop their copies before it
-// gives a transaction the write lock (object_directory.hpp, DIR12). A directory of coherent caches does the same
-// (Censier and Feautrier, "A New Solution to Coherence Problems in Multicache Systems", 1978).
+// The owner of an object knows which nodes have a copy. Before the owner gives a transaction the write lock, it tells
+// these nodes to drop their copies (object_directory.hpp, DIR12). A directory of coherent caches does the same (Censier
+// and Feautrier, "A New Solution to Coherence Problems in Multicache Systems", 1978).
 //
 // Invariants:
 //   OBC1  While this node has a valid copy, the owner counts this node among the object's copy holders, or has lost
@@ -50,10 +50,10 @@ public:
     /// Returns true if there is a valid copy of that version.
     [[nodiscard]] bool is_current(const object_id& id, std::uint64_t version);
 
-    /// Returns the number of invalidations so far (OBC3).
+    /// Returns the number of invalidations so far in the object's shard (OBC3).
     [[nodiscard]] std::uint64_t invalidations(const object_id& id);
-    /// Keeps a copy of the value that `owner` has answered. `invalidations` is the number before the request. Keeps
-    /// nothing if memory is lacking. Amortised O(bytes).
+    /// Keeps a copy of the value that `owner` has answered. `invalidations` is the result of `invalidations` before the
+    /// request. Keeps nothing if memory runs out. Amortised O(bytes).
     void insert(const object_id& id, node_number owner, const wire::object_view& view, std::uint64_t invalidations);
 
     /// Pins a copy (OBC4). Returns false if there is no valid copy of that version.
@@ -61,9 +61,9 @@ public:
     void unpin(const object_id& id) noexcept;
 
     /// Drops the copy of an object that this node wants to write. Returns the message for the owner if this call has
-    /// dropped a copy.
+    /// dropped a copy, and nullopt otherwise.
     [[nodiscard]] std::optional<wire::invalidation> release(const object_id& id);
-    /// Drops a copy because the owner asks. Returns the message for the owner, or nothing if the copy has to stay for
+    /// Drops a copy at the owner's request. Returns the message for the owner, or nullopt if the copy has to stay for
     /// now.
     [[nodiscard]] std::optional<wire::invalidation> invalidate(const wire::invalidation& asked);
     /// Invalidates all copies of a lost node's objects.
@@ -81,7 +81,7 @@ private:
     struct copy {
         node_number owner = 0;
         bool valid = true;
-        bool used = false;  ///< used since it was the oldest
+        bool used = false;  ///< true if a read has used the copy since it was last the oldest
         std::uint32_t hits = 0;
         std::uint64_t version = 0;
         std::uint64_t grant = 0;
@@ -107,7 +107,7 @@ private:
     /// Makes a copy invalid, and erases it unless it is pinned. Returns true if it is erased.
     static bool drop(shard& s, copy_iterator at) noexcept;
     static void erase(shard& s, copy_iterator at) noexcept;
-    /// Makes room for `bytes` bytes. Returns false if that is impossible.
+    /// Makes room for `bytes` bytes. Returns false if there is not enough room.
     [[nodiscard]] bool make_room(shard& s, std::size_t bytes) noexcept;
 
     logical_clock& clock_;

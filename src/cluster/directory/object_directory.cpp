@@ -10,8 +10,8 @@ namespace {
 /// The largest size of the old values that an object keeps, even if a reader still needs them. The limit is necessary
 /// because a stopped node does not raise its low watermark until it is lost.
 constexpr std::size_t max_pending = std::size_t{4} << 20;
-/// The largest number of watched objects of a shard. The limit is necessary because watchers do not unregister when
-/// they stop sleeping, and other nodes may watch objects that do not exist.
+/// The largest number of watched objects of a shard. The limit is necessary because nodes do not end a watch when their
+/// blocks stop sleeping, and may watch objects that do not exist.
 constexpr std::size_t max_watched = 1024;
 
 }  // namespace
@@ -29,7 +29,7 @@ object_directory::object& object_directory::find_or_add_entry(shard& s, const ob
 void object_directory::read_past(const object& o, wire::object_view& view, std::uint64_t at) const {
     static const std::deque<past> none;
     const std::deque<past>& history = o.history ? *o.history : none;
-    // The first value after that time records the node that knows earlier values.
+    // The first value after time `at` records the node that knows earlier values.
     const auto next = std::ranges::partition_point(history, [at](const past& p) { return p.from <= at; });
     const past* const last = next != history.begin() ? &*std::prev(next) : nullptr;
     if (last != nullptr && at < last->to) {
@@ -64,7 +64,7 @@ void object_directory::erase(shard& s, const object_id& id) {
 }
 
 bool object_directory::is_guarded(const shard& s, const object_id& id, const object& o) noexcept {
-    // A reader that needs the former value asks the node that the object has come from.
+    // An object that has come from another node is guarded, because that node knows its former value.
     return !o.exists || o.is_locked() || o.history || o.came_from != no_owner ||
            (!s.reserved.empty() && s.reserved.contains(id)) || (!s.watched.empty() && s.watched.contains(id)) ||
            (!s.copied.empty() && s.copied.contains(id));
@@ -149,8 +149,7 @@ wire::lock_refusal object_directory::check_read_lock(shard& s, const object_id& 
     using enum wire::lock_refusal;
     if (!o.here || o.version != version) return stale;
     if (excludes(s, id, who, as, false)) return outranked;
-    const bool named_twice = std::ranges::find(o.readers, who) != o.readers.end();  // no transaction of this code does
-                                                                                    // this
+    const bool named_twice = std::ranges::find(o.readers, who) != o.readers.end();  // no correct transaction does this
     return o.writer.exists() || named_twice ? locked : none;
 }
 
@@ -230,7 +229,7 @@ bool object_directory::watch(const object_id& id, std::uint64_t version, node_nu
     watchers evicted;
     {
         const base::lock_guard hold{s.guard};
-        std::optional<change_guard> around;  // DIR11: the object will be guarded
+        std::optional<change_guard> around;  // DIR11: a watched object is guarded
         if (const auto at = s.objects.find(id); at != s.objects.end()) around.emplace(s, id, at->second);
         if (!is_still(s, id, version) && !injected(fault::watch_without_validation)) return false;
         if (s.watched.size() >= max_watched && !s.watched.contains(id)) {
@@ -293,7 +292,7 @@ void object_directory::apply_decision_locked(shard& s, const object_id& id, obje
     if (is_held) o.writer = {};
     if (version < o.version || (version == o.version && !is_held)) {
         // This decision moved the object away, but the object was back before the decision arrived here. The object
-        // returned by a later decision, or because this decision erased the object and the new owner forgot it (DIR9).
+        // returned by a later decision, or because this decision erased the object and the new owner evicted it (DIR9).
         if (!o.history) return;
         const auto left = std::ranges::find(*o.history, who, &past::leaver);
         if (left == o.history->end()) return;
@@ -323,8 +322,8 @@ void object_directory::apply_decision_locked(shard& s, const object_id& id, obje
 }
 
 void object_directory::retire(shard& s, const object_id& id, object& o, std::uint64_t version, std::uint64_t needed) {
-    // Handles two kept histories for each new one, in turn. So a history is dropped even if its object is never written
-    // again.
+    // For each new history, checks the next two kept histories. So a history is dropped even if its object is never
+    // written again.
     for (std::size_t i = std::min<std::size_t>(2, s.kept.size()); i != 0; --i) {
         const object_id next = s.kept.front();
         s.kept.pop_front();
@@ -408,16 +407,17 @@ void object_directory::set_answered_pointer(const object_id& id, node_number own
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     // An ownership report locks the shard after the loss was counted. So either the ownership report has this pointer,
-    // or the loss is seen here. A pointer that a report lacks may come from a former process's last message. If it were
-    // recorded, the object's home would not learn that the object has ended.
+    // or the loss is seen here, and the pointer is not recorded. The pointer may come from a former process's last
+    // message. If the pointer were recorded but not reported, the object's home would not learn that the object has
+    // ended.
     if (losses_.load(std::memory_order_relaxed) == losses) set_pointer_locked(s, id, {id, owner, version}, home_knows);
 }
 
 void object_directory::set_pointer_locked(shard& s, const object_id& id, const wire::owner_update& to,
                                           bool home_knows) {
     object& o = find_or_add_entry(s, id);
-    // If the object is still here, it has been moved already: the decision that releases it will arrive, and leaves a
-    // pointer to the next owner.
+    // If the object is still here, a transaction has already decided to move it. This decision will arrive here, and
+    // will leave a pointer to the next owner.
     if (!o.here && to.version >= o.version) {
         o.owner = to.owner;
         o.version = to.version;
@@ -433,8 +433,8 @@ void object_directory::adopt_erased(const object_id& id, std::uint64_t version, 
     {
         const base::lock_guard hold{s.guard};
         object& o = find_or_add_entry(s, id);
-        // If the message is a late duplicate, the object is here, perhaps locked again, or has another owner by now. A
-        // locked object is hidden.
+        // The message may be a late duplicate. In this case the object is here, perhaps locked again, or has another
+        // owner by now.
         const bool is_late = o.here ? version <= o.version || !o.writer.exists() : version < o.version;
         if (!is_late) {
             install_locked(s, id, o, false, {}, version, from);
@@ -460,7 +460,7 @@ void object_directory::report_transfer_lost(const object_id& id, wire::object_vi
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     const auto at = s.transfer_lost.find(id);
-    // If this node is the home, the reader was not sent here by another node, and the home knows the node to ask next.
+    // The home is excluded, because no node has sent the reader here, and the home knows which node to ask next.
     if (at == s.transfer_lost.end() || home_of(id, nodes_) == self_) return;
     view.where = wire::lookup_result::in_doubt;
     view.owner = at->second;

@@ -87,8 +87,8 @@ using wire::transaction_name;
 class change_listener {
 public:
     virtual ~change_listener() = default;
-    /// Reports that an object has changed. Blocks on the nodes `watchers` may be sleeping until then. Any thread may
-    /// call this, even one that holds locks that order commits, so it must not wait.
+    /// Reports that an object has changed. Blocks on the nodes `watchers` may be sleeping until this change. Any thread
+    /// may call this function, even a thread that holds locks that order commits, so the function must not wait.
     virtual void on_change(const object_id& id, std::span<const node_number> watchers) = 0;
     /// Tells the object's home that `owner` has the object since `version`, because this node is about to evict the
     /// entry (DIR9). Returns false if the home cannot be reached now. Is called like `on_change`, but with a shard
@@ -96,7 +96,7 @@ public:
     [[nodiscard]] virtual bool report_eviction(const object_id& id, node_number owner,
                                                std::uint64_t version) noexcept = 0;
     /// Asks a copy holder to drop its copy of that grant, because a transaction wants to write the object (DIR12). Any
-    /// thread may call this, so it must not wait. It is called again if the message is lost.
+    /// thread may call this function, so it must not wait. The directory calls it again if the message is lost.
     virtual void invalidate_copy(const object_id& id, node_number holder, std::uint64_t grant) noexcept = 0;
 };
 
@@ -110,7 +110,7 @@ public:
 
     /// The limits of each of the `shards` shards (DIR9). Entries that may not be evicted yet are not counted.
     struct limits {
-        std::size_t pointers = 16;  ///< in addition to one for each other entry of the shard
+        std::size_t pointers = 16;  ///< in addition to one pointer for each other entry of the shard
         std::size_t erased = 128;
     };
     static constexpr std::size_t shards = 64;
@@ -120,43 +120,44 @@ public:
     /// Records where and how a read has found an object, as a hint for the next read. The hint keeps nothing alive or
     /// locked.
     struct lookup_hint {
-        seqlock_object* object = nullptr;                   ///< null: it is not shown
-        std::uint64_t word = seqlock_object::initial_word;  ///< the word that a read without a lock has seen there
+        seqlock_object* object = nullptr;                   ///< null if the object is not shown
+        std::uint64_t word = seqlock_object::initial_word;  ///< the word of `object` that a read without a lock has
+                                                            ///< seen
     };
     /// Returns the object as it is now, or as it was at time `at`. A transaction that reads holds no lock yet, so its
-    /// own locks cannot be in its way.
-    /// REQUIRES: the clock has reached `at`.
+    /// own locks cannot prevent the read. REQUIRES: the clock has reached `at`.
     void read(const object_id& id, wire::object_view& view, std::uint64_t at = wire::newest) {
         read(id, view, at, nullptr);
     }
-    /// Reads, and sets `found` for a later read.
+    /// Reads as above, and sets `found` as a hint for a later read.
     void read(const object_id& id, wire::object_view& view, std::uint64_t at, lookup_hint& found) {
         read(id, view, at, &found);
     }
-    /// Returns the object as it is now, for a read by that node. The answer may tell the node to keep a copy (DIR12).
+    /// Returns the object as it is now, for a read by another node. The answer may tell that node to keep a copy
+    /// (DIR12).
     void read_and_grant_copy(const object_id& id, wire::object_view& view, node_number with);
     /// Sets how many reads by other nodes, without a write in between, an object initially needs before it is copied
-    /// (DIR12). Later results adjust this number. If it is 0, there are no copies. Call this function before any other
-    /// member.
+    /// (DIR12). The directory later adjusts this number to the results. If `reads` is 0, there are no copies. Call this
+    /// function before any other member.
     void set_copy_threshold(unsigned reads) noexcept { copy_threshold_ = static_cast<std::int16_t>(reads); }
-    /// Returns the usual number for a cluster of `nodes` nodes. The number grows with `nodes`, because a copy is for
-    /// one node, which may never read the object again.
+    /// Returns the default threshold for a cluster of `nodes` nodes. The threshold grows with `nodes`, because each
+    /// copy serves only one node, which may never read the object again.
     [[nodiscard]] static constexpr unsigned default_copy_threshold(node_number nodes) noexcept {
         return std::max(8u, 2u * nodes);
     }
     /// Tells the copy holders that a transaction wants to write the object (DIR12).
     void invalidate_copies(const object_id& id);
-    /// Records that `from` has no copy of that grant or an earlier one (DIR12).
+    /// Records that `from` has no copy of the message's grant or of an earlier grant (DIR12).
     void on_copy_dropped(const wire::invalidation& message, node_number from);
-    /// Returns true, and the object as it is now, if the object is shown at that place. Takes no lock. Returns false if
+    /// Returns true, and the object as it is now, if `found.object` shows the object. Takes no lock. Returns false if
     /// the caller has to use `read`. O(bytes).
     [[nodiscard]] bool reread(lookup_hint& found, const object_id& id, wire::object_view& view) const;
     /// Reads as above, but copies the value to `to`, so the view has no bytes. Also returns false if the value has
     /// another image.
     [[nodiscard]] bool reread(lookup_hint& found, const object_id& id, const detail::typed_bytes& to,
                               wire::object_view& view) const noexcept;
-    /// Returns true if the object is here, has that version, and is not locked for writing by a transaction other than
-    /// `who`.
+    /// Returns true if the object is here in this version, and no transaction other than `who` has locked it for
+    /// writing.
     [[nodiscard]] bool is_current(const object_id& id, std::uint64_t version, const transaction_name& who = {});
     /// Locks the object. Returns `none` on success. Returns `stale` if the object is not here, or has another version.
     [[nodiscard]] wire::lock_refusal lock_to_read(const object_id& id, std::uint64_t version,
@@ -165,11 +166,11 @@ public:
                                                    const transaction_name& who, const wire::precedence& as = {});
     void unlock(const object_id& id, const transaction_name& who) noexcept;
 
-    /// Reserves the object for the thread of `how`, unless the object is elsewhere, or another thread's reservation
-    /// stays (DIR8). Nor is the object reserved if the thread may have no `more` reservations. If the object cannot be
-    /// reserved, an irrevocable request is answered busy or too_large. Any other request only gets the view. The view
-    /// is that of now, with the bytes if `how.values`. The answer is also busy while another transaction's lock is in
-    /// the way, though the object is reserved by then. Returns true if the reservation is new for this thread.
+    /// Reserves the object for the thread of `how`. Does not reserve the object if it is elsewhere, if another thread's
+    /// reservation stays (DIR8), or if the thread may have no `more` reservations. If the object cannot be reserved, an
+    /// irrevocable request is answered busy or too_large, and any other request only receives the view. The view is
+    /// that of now, with the bytes if `how.values`. While another transaction has locked the object, the answer is also
+    /// busy, although the object is then reserved. Returns true if the reservation is new for this thread.
     [[nodiscard]] bool reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view);
     void end_reservation(const object_id& id, std::uint32_t thread) noexcept;
 
@@ -177,8 +178,8 @@ public:
     /// knows its next state.
     [[nodiscard]] bool watch(const object_id& id, std::uint64_t version, node_number who);
 
-    /// Carries out the decision for an object that `who` holds the write lock of. The object gets the bytes, ceases to
-    /// exist, or moves to the node of `who`. Releases the lock. `bytes` may have other content afterwards.
+    /// Carries out the decision for an object whose write lock `who` holds. The object gets the bytes, ceases to exist,
+    /// or moves to the node of `who`. Releases the lock. `bytes` may have other content afterwards.
     void apply_decision(const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
                         const transaction_name& who);
 
@@ -187,13 +188,13 @@ public:
     /// One object of an in-place commit.
     struct in_place_write {
         seqlock_object* at;
-        std::uint64_t word;           ///< the word that a read has seen there
-        detail::typed_bytes written;  ///< the new value; none if the object is only read
+        std::uint64_t word;           ///< the word that a read of this object has seen
+        detail::typed_bytes written;  ///< the new value; empty if the object is only read
     };
-    /// Commits as commit_locally does, without a shard's lock. Every object must be shown and free, and must stay as
-    /// the read has seen it (DIR11). Returns false if nothing has happened; another kind of commit may then succeed.
-    /// REQUIRES: each object is given once, and at least one is written. O(objects), with one read-modify-write of a
-    /// word for each written object, and one of the clock.
+    /// Commits as commit_locally does, without a shard's lock. Succeeds only if every object is shown, free, and
+    /// unchanged since its read (DIR11). Otherwise returns false without any effect. In this case another kind of
+    /// commit may succeed. REQUIRES: each object is given once, and at least one is written. O(objects), with one
+    /// read-modify-write of a word for each written object, and one of the clock.
     [[nodiscard]] bool commit_in_place(std::span<const in_place_write> all, std::uint64_t& version) noexcept;
     /// Commits a transaction that only uses objects of this node: validates, draws the version, and installs. Holds the
     /// locks of the shards meanwhile, instead of the objects' locks. Nothing has happened if the result is not `none`,
@@ -205,35 +206,35 @@ public:
     /// REQUIRES: the decision is made, and the object's former owner still holds the object locked, or has released it
     /// by this decision.
     void install(const object_id& id, bool exists, const std::string& bytes, std::uint64_t version, node_number from);
-    /// Records which node owns the object, according to another node's answer. Ignores older knowledge. `home_knows`:
-    /// the answer is from the home.
+    /// Records which node owns the object, according to another node's answer. Ignores an answer that is older than
+    /// what is known. `home_knows` is true if the answer is from the home.
     void set_pointer(const object_id& id, node_number owner, std::uint64_t version, bool home_knows = false);
     /// Records an answer to a request that was sent when losses() returned `losses`. Ignores the answer if a node was
     /// lost since then (DIR13).
     void set_answered_pointer(const object_id& id, node_number owner, std::uint64_t version, bool home_knows,
                               std::uint64_t losses);
-    /// Takes over an object that was erased at another node, which forgets it (DIR9).
-    /// REQUIRES: this is its home.
+    /// Takes over an object that was erased at another node, because that node evicts the object (DIR9). REQUIRES: this
+    /// node is the object's home.
     void adopt_erased(const object_id& id, std::uint64_t version, node_number from);
 
-    /// Marks a node as lost. Objects that its transactions have locked stay locked, and are in doubt. Until then,
-    /// `is_lost` returns false.
+    /// Marks a node as lost. Objects that its transactions have locked stay locked, and are in doubt. Before this call,
+    /// `is_lost` returns false for the node.
     void on_node_lost(node_number node) noexcept {
         has_copies_[node % lost_.size()].store(!injected(fault::drop_lost_copy_holders), std::memory_order_seq_cst);
         mark_lost(node);
         readers_.on_node_lost(node);
     }
     [[nodiscard]] bool is_locked_by(const object_id& id, const transaction_name& writer);
-    /// Tells the blocks that sleep on the object to check the object, because it is locked for a lost node.
+    /// Wakes the blocks that sleep on the object, so that they check it, because a lost node has locked it.
     void notify_in_doubt(const object_id& id);
     [[nodiscard]] bool is_lost(node_number node) const noexcept {
         return lost_[node % lost_.size()].load(std::memory_order_seq_cst);
     }
-    /// Records that the object was to move here from that node, which was lost meanwhile. Whether the move was decided
-    /// is unknown. The object is not here.
+    /// Records that the object was to move here from `from`, which was lost before the object arrived. It is unknown
+    /// whether the move was decided. The object is not here.
     void transfer_lost(const object_id& id, node_number from);
     /// Completes a read that has found the object elsewhere. If another node has sent the reader here, but the object's
-    /// transfer to this node was lost, the answer names the former owner.
+    /// transfer to this node was lost, changes the answer to name the former owner.
     void report_transfer_lost(const object_id& id, wire::object_view& view);
 
     // ---- DIR13: nodes that rejoin (node_rejoin.cpp)
@@ -242,20 +243,20 @@ public:
     void stop_counting_copies_of(node_number node) noexcept {
         has_copies_[node % lost_.size()].store(false, std::memory_order_seq_cst);
     }
-    /// Returns the first transaction name of the process that has, or had, that number.
+    /// Returns the first transaction name of the latest process with this node number.
     [[nodiscard]] std::uint64_t first_transaction_of(node_number node) const noexcept {
         return first_transactions_[node % first_transactions_.size()].load(std::memory_order_relaxed);
     }
-    /// Stops all requests to that node until `admit`. seq_cst: the partner is `peer_references`, which counts first and
-    /// checks for the loss second.
+    /// Stops all requests to the node until `admit`. The store is seq_cst: its partner is `peer_references`, which
+    /// counts first, and then checks for the loss.
     void mark_lost(node_number node) noexcept {
         lost_[node % lost_.size()].store(true, std::memory_order_seq_cst);
         losses_.fetch_add(1, std::memory_order_relaxed);  // the partner is set_answered_pointer
     }
     /// Returns how many times other nodes were lost so far.
     [[nodiscard]] std::uint64_t losses() const noexcept { return losses_.load(std::memory_order_acquire); }
-    /// Admits a new process, whose transactions have names from `first` on. Transactions with lower names are of a lost
-    /// process.
+    /// Admits a new process, whose transactions have names from `first` on. Lower names belong to transactions of lost
+    /// processes.
     void admit(node_number node, std::uint64_t first) {
         drop_copy_holder(node);
         stop_counting_copies_of(node);
@@ -266,36 +267,35 @@ public:
     [[nodiscard]] bool is_process_lost(const transaction_name& who) const noexcept {
         return is_lost(who.node) || is_former(who);
     }
-    /// Returns true if another process has had that node's number since then.
+    /// Returns true if the process that ran the transaction has been replaced by another process.
     [[nodiscard]] bool is_former(const transaction_name& who) const noexcept {
         return who.sequence <
                    first_transactions_[who.node % first_transactions_.size()].load(std::memory_order_relaxed) &&
                !injected(fault::forget_former_process);
     }
-    /// Ends an object whose pointer here has no version above `seen`. The object is here from then on, and does not
-    /// exist at `version`.
-    /// REQUIRES: this is its home.
+    /// Ends an object whose pointer here has no version above `seen`. From then on, the object is here, and does not
+    /// exist, with version `version`. REQUIRES: this node is the object's home.
     void erase_lost(const object_id& id, std::uint64_t seen, std::uint64_t version);
     /// Returns the known owner and version of each object that is elsewhere, or has its home elsewhere.
     [[nodiscard]] std::vector<wire::owner_update> list_owned_elsewhere();
-    /// Begins the directory of a rejoining node. Objects homed here and listed in `elsewhere` are at the node named
-    /// there. Every other object homed here does not exist at this version.
+    /// Initializes the directory of a rejoining node. An object that is homed here and listed in `elsewhere` is at the
+    /// node that the list names. Every other object that is homed here does not exist, with version `version`.
     /// REQUIRES: this node is new, and no other node has sent a request to it.
     void reset(std::uint64_t version, std::span<const wire::owner_update> elsewhere);
-    /// Ends the objects that a former process of that node owned up to that version. This node does so as their home.
+    /// Ends the objects homed here that a former process of the node owned in versions up to `version`.
     void erase_former(node_number node, std::uint64_t version);
-    /// Returns the owner if this node knows it, or else the home.
+    /// Returns the object's owner if this node knows the owner, and its home otherwise.
     [[nodiscard]] node_number owner_of(const object_id& id);
     /// Counts of the directory. The counts of each shard are consistent, but those of different shards are from
     /// different moments.
     struct statistics {
         std::uint64_t objects = 0;            ///< objects that exist here
-        std::uint64_t directory_entries = 0;  ///< these objects, pointers, and erased entries
+        std::uint64_t directory_entries = 0;  ///< entries of these objects, of pointers, and of erased objects
         std::uint64_t old_versions = 0, old_version_bytes = 0;
         std::uint64_t outranked = 0;  ///< locks that were denied because of a reservation
         std::uint64_t reservations_lost =
             0;  ///< reservations that a transaction with precedence has taken over or ignored
-        std::uint64_t cached_elsewhere = 0;  ///< objects that other nodes have copies of
+        std::uint64_t cached_elsewhere = 0;  ///< objects of which other nodes have copies
         std::uint64_t transfers_lost = 0;    ///< objects that were to move here from a lost node
     };
     [[nodiscard]] statistics count();
@@ -312,27 +312,28 @@ private:
         node_number came_from = no_owner;
         bool exists = false;
         std::string bytes;
-        /// The transaction that moved the object away, if its decision has not arrived although the object is back. The
-        /// decision will set `to`.
+        /// The transaction that moved the object away, if the object is back but this transaction's decision has not
+        /// arrived. The decision will set `to`.
         transaction_name leaver{};
     };
     struct object {
         bool here = false;
         bool exists = false;
         node_number owner = 0;
-        node_number came_from = no_owner;  ///< the owner before `version`, if that was another node
+        node_number came_from = no_owner;  ///< the owner before `version`, if this was another node
         std::uint64_t version = 0;
         transaction_name writer;
-        std::uint64_t locked_at = 0;  ///< the clock when `writer` took the lock: its version will be higher
+        std::uint64_t locked_at = 0;  ///< the clock when `writer` acquired the lock; the version that it will write is
+                                      ///< higher
         std::vector<transaction_name> readers;
         std::string bytes;
-        std::unique_ptr<std::deque<past>> history;  ///< DIR5, oldest first; null instead of empty
-        std::size_t kept_bytes = 0;                 ///< the size of the history
-        bool home_knows = true;                     ///< for a pointer: true if the home knows it
+        std::unique_ptr<std::deque<past>> history;  ///< old values (DIR5), oldest first; null if there are none
+        std::size_t kept_bytes = 0;                 ///< the size of the history in bytes
+        bool home_knows = true;                     ///< for a pointer: true if the home knows the new owner
         bool listed = false;                        ///< true if the entry is in the list of pointers or of erased
                                                     ///< objects
         bool is_lock_free_readable = false;         ///< DIR10
-        seqlock_object* seqlock = nullptr;          ///< where the object is shown; null: no read has requested this
+        seqlock_object* seqlock = nullptr;          ///< where the object is shown; null if no read has requested this
         [[nodiscard]] bool is_locked() const noexcept { return writer.exists() || !readers.empty(); }
     };
     using watchers = std::vector<node_number>;
@@ -350,28 +351,28 @@ private:
         std::vector<copy_holder> all;
         bool notified = false;
         std::uint32_t granted = 0;  ///< number of copies
-        std::uint64_t reads = 0;    ///< reads that the returned copies have served
+        std::uint64_t reads = 0;    ///< reads served by the copies that were dropped so far
     };
     /// The reads of the objects of one hash (DIR12).
     struct read_count {
         std::int16_t reads = 0;   ///< reads by other nodes since an object of this hash was written
-        std::int16_t enough = 0;  ///< number of reads that leads to copies; 0: not known yet
+        std::int16_t enough = 0;  ///< number of reads after which copies are granted; 0: not known yet
     };
     using copied_objects = std::unordered_map<object_id, copy_holders, object_id_hash>;
     static constexpr std::size_t read_counts = 64;
     struct alignas(64) shard {
         base::lock guard;
         std::unordered_map<object_id, object, object_id_hash> objects;
-        std::uint64_t drops = 0;  ///< how many entries were dropped: an entry that a local commit has found may be
-                                  ///< one of them
+        std::uint64_t drops = 0;  ///< how many entries were dropped; if this has grown, a local commit has to find its
+                                  ///< entries again
         std::unordered_map<object_id, watchers, object_id_hash> watched;      ///< DIR7
         std::unordered_map<object_id, reservation, object_id_hash> reserved;  ///< DIR8
         copied_objects copied;                                                ///< DIR12
         std::unordered_map<object_id, node_number, object_id_hash> transfer_lost;
         std::array<read_count, read_counts> reads{};
-        std::uint64_t no_grant_until = 0;  ///< DIR12: the clock has passed this value
+        std::uint64_t no_grant_until = 0;  ///< DIR12: the clock has passed this value, so later grants are higher
         std::deque<object_id> kept;        ///< objects with a history, and some that had one
-        // DIR9. Listed entries may have changed or been dropped since.
+        // DIR9. Listed entries may have changed or been dropped since they were listed.
         std::deque<object_id> pointers, erased;
         std::size_t changes_until_scan = 0;  ///< how many changes until the next scan of `erased`
         std::uint64_t version_of_absent = 0;
@@ -379,7 +380,7 @@ private:
         seqlock_object* spare_seqlock_object = nullptr;
         statistics count;  ///< without `directory_entries`, which the map counts
     };
-    /// While it lives, hides an object that changes. Updates the count of objects that exist here.
+    /// While the guard lives, hides an object that changes. Updates the count of objects that exist here.
     class change_guard {
     public:
         change_guard(shard& s, const object_id& id, object& o) noexcept : shard_{s}, id_{id}, object_{o} {
@@ -399,7 +400,8 @@ private:
         const object_id& id_;
         object& object_;
     };
-    /// While it lives, hides an object for a read with the shard's lock. The object does not change meanwhile.
+    /// While the guard lives, hides an object for a read with the shard's lock. REQUIRES: the object does not change
+    /// meanwhile.
     class hide_guard {
     public:
         explicit hide_guard(object& o) noexcept : object_{o}, was_shown_{o.is_lock_free_readable} { hide(o); }
@@ -422,8 +424,7 @@ private:
         o.version = o.seqlock->version();
         o.seqlock->copy_to(o.bytes);  // needs no memory, because the size is the same as before
     }
-    /// Shows the object if reads may use it (DIR10).
-    /// REQUIRES: it is hidden.
+    /// Shows the object if reads may use it (DIR10). REQUIRES: the object is hidden.
     static void show(const shard& s, const object_id& id, object& o) noexcept {
         const bool is_seen = !o.writer.exists() || injected(fault::show_locked);
         if (o.seqlock == nullptr || !o.here || !is_seen || o.bytes.size() > seqlock_object::max_size) return;
@@ -442,8 +443,8 @@ private:
     static void make_shown(shard& s, const object_id& id, object& o);
 
     shard& shard_of(const object_id& id) noexcept { return shards_[(object_id_hash{}(id) >> 20) % shards_.size()]; }
-    /// Returns the entry. If there is no entry, makes one: at the object's home, for an object that was never written;
-    /// at other nodes, a pointer to the home.
+    /// Returns the object's entry. If there is no entry, makes one. At the object's home, the new entry says that the
+    /// object was never written. At other nodes, the new entry is a pointer to the home.
     object& find_or_add_entry(shard& s, const object_id& id);
     void erase(shard& s, const object_id& id);
     void read(const object_id& id, wire::object_view& view, std::uint64_t at, lookup_hint* found);
@@ -466,13 +467,13 @@ private:
         if (c.enough == 0) c.enough = copy_threshold_;
         return c;
     }
-    /// Records that the object is written: no node has a copy of it any more.
+    /// Records that the object is written. From now on, no node has a copy of it.
     void restart_read_count(shard& s, const object_id& id) noexcept {
         if (copy_threshold_ == 0) return;
         read_count_of(s, id).reads = 0;
         s.copied.erase(id);
     }
-    /// Returns the reason why a transaction that has read that version cannot lock the object, or `none`.
+    /// Returns the reason why a transaction that has read this version cannot lock the object, or `none`.
     [[nodiscard]] static wire::lock_refusal check_read_lock(shard& s, const object_id& id, const object& o,
                                                             std::uint64_t version, const transaction_name& who,
                                                             const wire::precedence& as);
@@ -486,7 +487,7 @@ private:
     void install_local(std::span<local_write> all, const transaction_name& who, std::uint64_t version,
                        locked_shards& hold) noexcept;
     void tidy(std::span<local_write> all);
-    /// Returns true if a reservation prevents that transaction from locking the object.
+    /// Returns true if a reservation prevents the transaction from locking the object.
     [[nodiscard]] static bool excludes(shard& s, const object_id& id, const transaction_name& who,
                                        const wire::precedence& as, bool to_write) noexcept;
     /// Makes or takes over a reservation if that is allowed, and returns it. Returns null if another thread's
@@ -512,12 +513,12 @@ private:
     void list_for_eviction(shard& s, const object_id& id, object& o);
     void drop_pointers(shard& s);
     void drop_erased(shard& s);
-    /// Drops an entry. Returns false if that is not possible now.
+    /// Drops an entry. Returns false if the entry cannot be dropped now.
     [[nodiscard]] bool drop(shard& s, const object_id& id, object& o);
     [[nodiscard]] bool is_write_locked(const object& o) const noexcept {
         return o.writer.exists() && !(injected(fault::free_in_doubt_locks) && is_process_lost(o.writer));
     }
-    /// Returns true if only a former process of this node has kept the values of that time (DIR13). Readers of such a
+    /// Returns true if only a former process of this node has kept the values of this time (DIR13). Readers of such a
     /// time must not be forwarded, because they might be sent back, forever.
     [[nodiscard]] bool is_of_former(std::uint64_t time) const noexcept {
         return time < returned_at_ && !injected(fault::forward_to_former);
@@ -527,8 +528,8 @@ private:
         const std::uint64_t ended = ended_[o.owner % ended_.size()].load(std::memory_order_acquire);
         return ended != 0 && o.version <= ended && !injected(fault::trust_former_pointers);
     }
-    /// Returns true if a pointer leads to an object that has ended, and if this node is its home, which has to report
-    /// the end.
+    /// Returns true if a pointer leads to an object that has ended, and this node is the object's home. The home has to
+    /// report the end.
     [[nodiscard]] bool must_erase_lost(const object_id& id, const object& o) const noexcept {
         return !o.here && is_of_former(o) && home_of(id, nodes_) == self_;
     }
@@ -579,8 +580,8 @@ private:
     std::array<std::atomic<std::uint64_t>, max_nodes>
         first_transactions_{};                                   ///< the first transaction of each node's running
                                                                  ///< process
-    std::array<std::atomic<std::uint64_t>, max_nodes> ended_{};  ///< DIR13: objects there up to that version have
-                                                                 ///< ended
+    std::array<std::atomic<std::uint64_t>, max_nodes> ended_{};  ///< DIR13: for each node, objects on it have ended if
+                                                                 ///< their version is not higher than this
 };
 
 inline bool object_directory::reread(lookup_hint& found, const object_id& id, wire::object_view& view) const {
@@ -603,9 +604,10 @@ TUTTI_ALWAYS_INLINE bool object_directory::reread(lookup_hint& found, const obje
 struct object_directory::local_write {
     const object_id* id;
     std::uint64_t version;  ///< the version that was read
-    std::string* fresh;     ///< null: the object is only read; used as by `apply_decision`
+    std::string* fresh;     ///< the new value, or null if the object is only read; may be moved out, as by
+                            ///< `apply_decision`
     wire::action what;
-    // Set by the directory:
+    // The directory sets the following members:
     shard* in = nullptr;
     object* at = nullptr;
     std::uint64_t drops = 0;        ///< `at` is valid as long as its shard's count of drops equals this

@@ -101,7 +101,7 @@ void object_directory::end_reservation(const object_id& id, std::uint32_t thread
     s.reserved.erase(at);
     const auto found = s.objects.find(id);
     if (found == s.objects.end()) return;
-    { const change_guard around{s, id, found->second}; }  // its word may no longer be guarded
+    { const change_guard around{s, id, found->second}; }  // updates the word, which may no longer be guarded
     tidy(s, id, found->second);
 }
 

@@ -1,13 +1,13 @@
 // Where objects are: every id has a home, and every node can name the owner of an object that it does not own.
 //
-// The *home* of an id is given by its hash. An object that was never written belongs to its home, where it does not
+// The hash of an id determines its *home*. An object that was never written belongs to its home, where it does not
 // exist. A written object either stays at its home (placement::home) or moves to the node that writes it
 // (placement::writer).
 //
 // A node from which an object has moved away keeps a *pointer* to the next owner, with the version at which the object
-// moved. The home gets a pointer by a separate message (owner_update). A pointer is replaced only by one of a higher
-// version. So messages that overtake each other do no harm, and a chain of pointers leads through ever later owners to
-// the last owner. Whether a read begins at the node's own pointer or at the home affects only the speed
+// moved. The home receives a pointer by a separate message (owner_update). A pointer is replaced only by a pointer of a
+// higher version. So messages that overtake each other do no harm, and a chain of pointers leads through ever later
+// owners to the last owner. Whether a read begins at the node's own pointer or at the home affects only the speed
 // (pointer_predictor.hpp).
 #pragma once
 

@@ -1,10 +1,10 @@
 // Predicts which of this node's own pointers are worth following, from the results of earlier reads.
 //
-// If many nodes write an object, a pointer to it is usually old: the object has moved on from that node, too. The home
-// is told of every move. A read that begins at the home finds the owner at the second node that it asks. A read that
-// begins at a correct pointer finds the owner at the first node. If the pointer is wrong, the read finds the owner at
-// the third node, by way of the home. The home's answer shows whether the pointer was correct, so every read updates
-// the prediction.
+// If many nodes write an object, a pointer to it is usually outdated, because the object has moved on from the node
+// that the pointer names. The home learns of every move. A read that begins at the home finds the owner at the second
+// node that it asks. A read that begins at a correct pointer finds the owner at the first node. If the pointer is
+// wrong, the read finds the owner at the third node, by way of the home. The home's answer shows whether the pointer
+// was correct, so every read updates the prediction.
 //
 // The counters have two bits, as in branch prediction (Smith, "A Study of Branch Prediction Strategies", ISCA 1981).
 // Objects with the same hash share a counter.

@@ -47,17 +47,18 @@ namespace tutti::cluster {
 
 class seqlock_object : public detail::seqlock_object_base {
 public:
-    /// The word of a part that is closed, and was never open.
+    /// The word of a part that was never open. It is closed.
     static constexpr std::uint64_t initial_word = write_locked;
-    /// Returns true if a commit that has seen that word may write the object in place.
+    /// Returns true if a commit that has seen this word may write the object in place.
     [[nodiscard]] static bool allows_in_place_write(std::uint64_t word) noexcept {
         return (word & (injected(fault::in_place_ignores_guards) ? write_locked : write_locked | guarded)) == 0;
     }
 
-    /// Closes the word. Waits while another thread has it closed.
-    /// REQUIRES: the word is open, or closed by an in-place commit.
+    /// Closes the word. Waits while another thread keeps the word closed. REQUIRES: the word is open, or closed by an
+    /// in-place commit.
     void begin_write() noexcept {
-        constexpr unsigned max_tries = 64;  // before a yield: the thread that has closed the word may not be running
+        constexpr unsigned max_tries = 64;  // tries before a yield, which is needed because the thread that has closed
+                                            // the word may not be running
         for (unsigned turn = 1;; ++turn) {
             std::uint64_t w = word_.load(std::memory_order_relaxed);
             if ((w & write_locked) == 0 &&
@@ -67,14 +68,14 @@ public:
         }
         std::atomic_thread_fence(std::memory_order_release);  // SEQ1
     }
-    /// Closes the word if it is still `seen` (SEQ5). Returns false if the object has changed since that word was seen.
+    /// Closes the word if it is still `seen` (SEQ5). Returns false if the object has changed since `seen` was read.
     /// REQUIRES: allows_in_place_write(seen)
     [[nodiscard]] bool try_begin_write(std::uint64_t seen) noexcept {
         if (!word_.compare_exchange_strong(seen, seen | write_locked, std::memory_order_seq_cst)) return false;
         std::atomic_thread_fence(std::memory_order_release);  // SEQ1
         return true;
     }
-    /// Returns true if the object is unchanged since that word was seen (SEQ5).
+    /// Returns true if the object is unchanged since `seen` was read (SEQ5).
     [[nodiscard]] bool is_unchanged_since(std::uint64_t seen) const noexcept {
         return word_.load(std::memory_order_seq_cst) == seen;
     }
@@ -100,22 +101,23 @@ public:
     void recycle(seqlock_object* before) noexcept {
         version_.store(reinterpret_cast<std::uintptr_t>(before), std::memory_order_relaxed);
     }
-    /// Takes this part off the list for that object, and leaves it closed (SEQ4). Returns the next unused part.
+    /// Removes this part from the list, for use by the object `whose`, and leaves it closed (SEQ4). Returns the next
+    /// unused part.
     seqlock_object* reuse(const object_id& whose) noexcept {
         high_.store(whose.high, std::memory_order_relaxed);
         low_.store(whose.low, std::memory_order_relaxed);
         return reinterpret_cast<seqlock_object*>(static_cast<std::uintptr_t>(version()));
     }
 
-    /// Returns the version that is shown. Only the thread that has closed the word may call this, and also size and
+    /// Returns the version that is shown. Only the thread that has closed the word may call this function, size and
     /// copy_to.
     [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::size_t size() const noexcept { return shape_.load(std::memory_order_relaxed) >> 1; }
     void copy_to(std::string& bytes) const { copy(size(), bytes); }
 
-    /// Returns true, the word that was seen, and the view that a read with the lock returns, except `where` and the
-    /// owner. Returns false if the word is closed, or if the part shows another object by now; the view is then
-    /// invalid. O(bytes). Throws std::bad_alloc.
+    /// Returns true, the word that was seen, and the same view as a read with the lock, except `where` and the owner.
+    /// Returns false, with an invalid view, if the word is closed or the part shows another object by now. O(bytes).
+    /// Throws std::bad_alloc.
     [[nodiscard]] bool try_read(const object_id& id, const logical_clock& clock, wire::object_view& view,
                                 std::uint64_t& word) const {
         return read_consistently<faulty>(id, word, [&] {
@@ -127,15 +129,16 @@ public:
             return true;
         });
     }
-    /// Reads the object as above, but copies its value to that image instead of the view. Also returns false if the
-    /// value has another image.
+    /// Reads the object as above, but copies its value to the image `to` instead of the view. Also returns false if the
+    /// value has an image of another shape.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool try_read(const object_id& id, const logical_clock& clock,
                                                     const detail::typed_bytes& to, wire::object_view& view,
                                                     std::uint64_t& word) const noexcept {
         return read_consistently<faulty>(id, word, [&]() __attribute__((always_inline)) {
             view.valid_at = clock.now();  // SEQ3
             view.version = load<faulty>(version_);
-            // The shape of a value has a size of at least the type's word, so an object with this shape exists.
+            // No separate check for existence is needed: a shape includes a size of at least the type's word, so only
+            // an existing object has this shape.
             if (to.size == 0 || load<faulty>(shape_) != shape_of(true, to.size + sizeof to.tag) ||
                 load<faulty>(parts_[0]) != to.tag) [[unlikely]]
                 return false;

@@ -61,8 +61,8 @@ std::unique_ptr<backend::group_engine> open(const engine_options& where) {
     throw engine_error{g.abilities().name + " does not answer"};
 }
 
-/// Reads the group's records, and those of erased objects that it still has, once. Returns false if the group no longer
-/// knows all writes since the first request.
+/// Reads the group's records once, including records of erased objects that the group still has. Returns false if the
+/// group no longer knows all writes since the first request.
 bool export_part_once(backend::group_engine& from, records& all, backend::version& at) {
     const backend::slot_set slots{1, {0}};
     all.clear();
@@ -104,8 +104,8 @@ records export_part(backend::group_engine& from, backend::version& at) {
     return all;
 }
 
-/// Throws unless the group will take all `restored` records: it must have no object, and no later record of an erased
-/// one, which an import leaves as it is. Returns the group's version.
+/// Throws unless an import would restore all `restored` records. The group must have no object. It must also have no
+/// later record of an erased object, because an import does not replace later records. Returns the group's version.
 backend::version need_room_for(const records& restored, backend::group_engine& in, const std::string& prefix) {
     backend::version now = 0;
     for (const auto& [k, r] : export_with_erased(in, now)) {
@@ -219,7 +219,7 @@ objects_status restore_objects(const engine_options& where, const std::string& f
         backend::version at = 0;
         const archive::records all = archive::read_whole(file, at);
         const backend::version now = archive::need_room_for(all, to, where.prefix);
-        // The absence version is sent, too, so that a program that has read an object as absent notices its restoration
+        // The absence version is raised, so that a program that has read an object as absent notices the restoration
         // (backend.hpp, ENG1).
         const backend::version absence = std::max(at, now) + 1;
         std::vector<backend::change> some;

@@ -52,7 +52,7 @@ void fill(member_status& one, const group::status_reply& from) {
     one.connections_rejected = from.connections_rejected;
 }
 
-/// The members to ask, and the certificate to show them.
+/// The members to which queries are sent, and the certificate for the connections.
 struct asked {
     asked(const std::vector<std::string>& addresses, const tls_options& tls, const std::string& group_name) try
         : secured{group::credentials::of({files_of(tls), group_name}, group::peer_kind::program)} {
@@ -131,7 +131,8 @@ struct member::impl {
         return f;
     }
     replica::member_process here;
-    std::unique_ptr<exposition::web_server> page;  // destroyed first, because it calls the host
+    std::unique_ptr<exposition::web_server> page;  // declared last, so that it is destroyed first, because the page
+                                                   // calls the host
 };
 
 member::member(const member_options& options, log_callback callback) try
@@ -184,8 +185,8 @@ void readdress_member(const std::string& folder, const std::vector<moved_address
         where.add(who.id, who.address);
         where.move(moves);
         who.address = where.of(who.id, who.address);
-        // The member reads its own file, so this file is written last. The whole change can be repeated until that file
-        // is written.
+        // The member reads the file in its own folder. This file is written last, so the whole change can be repeated
+        // until the file is written.
         where.write();
         of.write_identity(who);
     } catch (const backend::engine_error& r) {

@@ -10,7 +10,7 @@
 namespace tutti::cluster {
 namespace {
 
-/// A locked folder of a member. While it is locked, no member can run in it.
+/// A member's folder, locked so that no member can run in it.
 struct taken {
     explicit taken(const std::string& folder) {
         if (!std::filesystem::exists(folder + "/member"))

@@ -27,7 +27,7 @@ constexpr std::string_view prefix = "TUTTI_CLUSTER_";
 struct parsed_configuration {
     configuration what;
     bool node_number = false;
-    std::string nodes_at, engine_at;  // where the table was set; empty: it was not set
+    std::string nodes_at, engine_at;  // where the file sets the table; empty if the table is not set
 };
 
 [[noreturn]] void refuse(const std::string& at, const std::string& why) {
@@ -41,7 +41,7 @@ std::string quoted(std::string_view text) {
     return out + (text.size() > most ? "...'" : "'");
 }
 
-constexpr std::size_t max_compared_name = 40;  // longest name that is compared with known names
+constexpr std::size_t max_compared_name = 40;  // length of the longest name that is compared with known names
 
 /// Returns the number of insertions, deletions and substitutions that turn `a` into `b` (Levenshtein).
 std::size_t distance(std::string_view a, std::string_view b) {

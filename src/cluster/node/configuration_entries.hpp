@@ -19,9 +19,9 @@ enum class value_kind : std::uint8_t { text, number, boolean, list };
 struct configuration_entry {
     std::string_view table;  ///< empty: the key stands before the first table
     std::string_view key;
-    std::string_view variable;  ///< the name without TUTTI_CLUSTER_
+    std::string_view variable;  ///< the environment variable's name without TUTTI_CLUSTER_
     value_kind kind;
-    std::string_view description;                    ///< the values that a user may write, for messages
+    std::string_view description;                    ///< the values that a user may write, as messages describe them
     std::uint64_t minimum = 0, maximum = 0;          ///< limits of a number
     std::span<const std::string_view> choices = {};  ///< allowed texts; empty: any text
     void (*put)(configuration& into, configured_value&& what);

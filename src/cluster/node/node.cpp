@@ -27,8 +27,8 @@ namespace {
 
 std::atomic<std::uint64_t> instances{0};
 
-/// Returns the text of the name, on one line, and the id. The id is included, because other parts of the cluster know
-/// only the id.
+/// Returns the name's text, on one line, and its id. The id is included because other parts of the cluster know only
+/// the id.
 std::string text_of(const detail::name& of) {
     char id[40];
     std::snprintf(id, sizeof id, "%016llx:%016llx", static_cast<unsigned long long>(of.id().high),
@@ -69,8 +69,7 @@ object_id node::id_at(unsigned number, const object_id& from) const {
                           std::to_string(nodes() - 1)};
     if (from.low >> shift != 0)
         throw usage_error{"id_at chooses the highest 16 bits of the id's low half: leave them 0"};
-    // The home of each following id is an arbitrary node, so on average this loop takes as many steps as there are
-    // nodes.
+    // The home of each next id is an arbitrary node, so on average this loop takes as many steps as there are nodes.
     object_id id = from;
     while (home(id) != number) {
         id.low += std::uint64_t{1} << shift;
@@ -123,14 +122,15 @@ node_statistics node_impl::statistics() const {
 
 void node_impl::destroy_participants() {
     std::unordered_map<core::descriptor*, std::unique_ptr<object_participant>> all;
-    const std::lock_guard hold{guard_};  // other threads may read the counts until then
+    const std::lock_guard hold{guard_};  // the lock is needed because other threads may read the counts until this node
+                                         // is removed
     all.swap(participants_);
 }
 
 namespace {
 
-// The latest lookup of a thread, by which a context finds its own participant again without a lock. If another context
-// has run on the thread (preemption, open nesting), the lookup acquires the lock.
+// The latest lookup of a thread. By this entry, a context finds its own participant again without a lock. If another
+// context has run on the thread meanwhile (preemption, open nesting), the next lookup acquires the lock.
 struct cached_lookup {
     std::uint64_t instance = 0;
     core::descriptor* context = nullptr;
@@ -157,11 +157,11 @@ object_participant& node_impl::find_or_make(core::descriptor& d) {
     return *mine;
 }
 
-// ---- what ref.hpp calls
+// ---- functions that ref.hpp calls
 
 namespace {
 
-// Handles a context that is not the thread's latest, and a transaction that has ended.
+// The slow path: for a context that is not the thread's latest, and for a transaction that has ended.
 
 [[gnu::noinline]] fast_path_attempt* find_and_open_fast_path(core::descriptor& d, node_impl& n) {
     return d.healthy() ? n.participant_of(d).open_fast_path() : nullptr;

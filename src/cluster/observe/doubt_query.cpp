@@ -1,4 +1,4 @@
-// Asks all nodes for their transactions in doubt at once, and sends an operator's decision to one node.
+// Asks all nodes at once for their transactions in doubt. Sends an operator's decision to one node.
 #include <charconv>
 #include <deque>
 #include <functional>

@@ -13,7 +13,7 @@
 namespace tutti::cluster {
 
 /// Listens on `address`, a loopback host and a port. If the port is 0, the system chooses a port. Any thread may call
-/// `read_status`. Throws wire::wire_error, or std::runtime_error if it cannot listen.
+/// `read_status`. Throws wire::wire_error or std::runtime_error on failure.
 [[nodiscard]] std::unique_ptr<exposition::web_server> expose(const std::string& address,
                                                              std::function<node_status()> read_status);
 

@@ -78,7 +78,7 @@ void observer_connection::send_hello() {
     read([this] { receive_hello(); });
 }
 
-/// Sends a message. Errors are ignored, because the next read notices a lost node.
+/// Sends a message. Errors are ignored, because the next read fails if the connection is lost.
 void observer_connection::send(wire::message_type what, const std::string& body) {
     header h;
     h.length = static_cast<std::uint32_t>(body.size());

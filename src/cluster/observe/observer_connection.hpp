@@ -1,6 +1,6 @@
 // An observer's connection to one node, from the hello to the last answer.
 //
-// Not thread-safe: the thread that runs the sockets owns it.
+// Not thread-safe: a connection belongs to the thread that runs the sockets.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,8 @@
 
 namespace tutti::cluster {
 
-/// The certificates and keys that encrypt the connection, if there are any. The constructor throws wire::wire_error.
+/// The certificates and keys for an encrypted connection, if the options name any. The constructor throws
+/// wire::wire_error.
 struct credentials {
     explicit credentials(const observer_options& options);
 
@@ -50,7 +51,7 @@ protected:
     void send_query(wire::message_type what, const std::string& body, wire::message_type answer, std::size_t largest,
                     std::function<void(std::string_view)> then);
     void end(std::string error);
-    /// Returns why an unfinished connection has not ended, by what the node did last.
+    /// Returns the reason for a timeout, which depends on what the node has done last.
     [[nodiscard]] std::string timeout_reason() const;
 
     static constexpr const char* malformed_answer = "sent an invalid answer: another program listens there";
@@ -72,7 +73,7 @@ private:
     const credentials& credentials_;
     const std::size_t number_;
     const std::shared_ptr<wire::connection> connection_;
-    std::unique_ptr<wire::zeromq_call> zeromq_call_;  // used instead of connection_ over ZeroMQ
+    std::unique_ptr<wire::zeromq_call> zeromq_call_;  // over ZeroMQ, used instead of connection_
     const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
     const char* stage_ = "does not accept the connection";
     std::deque<std::string> output_;  // kept until the end, because writes may be pending

@@ -22,7 +22,7 @@ using wire::timeline_order;
 
 constexpr std::size_t bytes_of_event = 64;  // the largest size of an event
 constexpr std::size_t max_timeline_bytes = wire::timeline_reply::max_events * bytes_of_event;
-/// The pause between two queries, so that the node accepts the second one.
+/// The pause between two queries. A node rejects queries that follow each other too closely.
 constexpr milliseconds query_pause = 2 * wire::observer_pause;
 /// The pause between two keep-alive queries. A node disconnects an observer that is silent for the node's failure
 /// timeout.
@@ -31,13 +31,14 @@ constexpr int clock_readings = 8;
 
 std::int64_t now_ns() { return base::real_now().time_since_epoch().count(); }
 
-/// A reading of another clock at one moment of this one: how far the other clock is ahead, and the possible error.
+/// A comparison of the node's clock with this process's clock: how far the node's clock is ahead, and the possible
+/// error.
 struct clock_reading {
     std::int64_t at = 0, ahead = 0, error = 0;
 };
 
-/// A recording on one node. A stage begins on all nodes together, once the previous stage has ended on all nodes. A
-/// node that waits for another one receives keep-alive queries meanwhile.
+/// A recording on one node. A stage begins on all nodes together, once the previous stage has ended on all nodes. While
+/// a node waits for other nodes, it receives keep-alive queries.
 class recording final : public observer_connection {
 public:
     recording(asio::io_context& io, const observer_options& options, const credentials& by, std::size_t number)
@@ -75,7 +76,7 @@ public:
 private:
     void on_hello() override { compare_clocks(before_); }
 
-    /// Begins the stage. If a keep-alive query is pending, waits for its answer first.
+    /// Begins the stage. If a keep-alive query is pending, begins after its answer.
     void begin(std::function<void()> stage) {
         busy_ = true;
         timer_.cancel();
@@ -98,7 +99,9 @@ private:
     void run_after(milliseconds by, F&& then) {
         timer_.expires_after(by);
         timer_.async_wait([this, then](asio::error_code failed) {
-            if (!failed && !has_ended() && !query_pending_) then();  // the timer may expire before its cancellation
+            if (!failed && !has_ended() && !query_pending_)
+                then();  // the timer may have expired before it was
+                         // cancelled
         });
     }
 
@@ -134,7 +137,7 @@ private:
         run_after(busy_ ? std::min(left, keep_alive_pause) : keep_alive_pause,
                   [this] { query(timeline_order::read_clock, [this](const wire::timeline_reply&) { keep_alive(); }); });
     }
-    /// Returns how far the node's clock is ahead at the time `theirs`. Assumes that the clocks drift apart evenly
+    /// Returns how far the node's clock is ahead when it shows `theirs`. Assumes that the clocks drift apart evenly
     /// between the two readings.
     [[nodiscard]] std::int64_t ahead_at(std::int64_t theirs) const {
         const std::int64_t first = before_.at + before_.ahead, second = after_.at + after_.ahead;
@@ -147,13 +150,14 @@ private:
     std::chrono::steady_clock::time_point stage_end_;
     bool busy_ = true;
     bool query_pending_ = false;        // a query is pending
-    std::function<void()> next_stage_;  // the stage that begins after the answer to that query
+    std::function<void()> next_stage_;  // the stage that begins after the answer to the pending query
     int readings_left_ = 0;
     clock_reading before_, after_;
     node_timeline result_;
 };
 
-/// Adds the attempt to each query that a node has served, because only the node that sent the query knows its attempt.
+/// Adds the attempt to each query that a node has served. Only the timeline of the node that sent the query contains
+/// its attempt.
 void name_attempts(std::vector<node_timeline>& of) {
     std::map<std::tuple<std::size_t, std::uint64_t>, const timeline_event*> asked;
     for (std::size_t n = 0; n < of.size(); ++n) {

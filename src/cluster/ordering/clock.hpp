@@ -1,12 +1,12 @@
 // A node's logical clock (Lamport; TFA: Saad and Ravindran, "HyFlow: a high performance distributed software
 // transactional memory framework", HPDC 2011): a count of commits that never decreases.
 //
-// Every message carries its sender's clock. The receiver raises its own clock to that value *before* it reads the
-// rest of the message. docs/cluster-protocol.md calls this rule C; the proofs depend on it.
+// Every message carries its sender's clock. The receiver raises its own clock to this value *before* it reads the rest
+// of the message. docs/cluster-protocol.md calls this rule C, and its proofs depend on the rule.
 //
-// seq_cst: one thread raises the clock and then reads an object. Another thread changes the object and then ticks.
-// Only the lock of the object's shard orders these two threads. But the order of two clock operations must not depend
-// on the choice of the shard.
+// Clock operations are seq_cst for the following reason. One thread raises the clock and then reads an object. Another
+// thread changes the object and then ticks. Without seq_cst, only the lock of the object's shard would order these two
+// threads. But the order of two clock operations must not depend on the choice of the shard.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// The order of two transactions of a cluster that want the same object, and how an attempt treats other transactions.
+// The order of two transactions of a cluster that conflict over an object, and how an attempt treats other
+// transactions.
 //
 // The order only affects speed and fairness. No proof of opacity depends on a rank, on an age, or on a reservation that
 // is not irrevocable. docs/cluster-protocol.md, "Contention".
@@ -15,8 +16,8 @@ namespace tutti::cluster {
 /// The rank of an execution that has lost too many conflicts. Executions of this rank are ordered by age alone.
 inline constexpr std::int64_t highest_rank = std::numeric_limits<std::int64_t>::max();
 
-/// Returns true if `one`, of a transaction of node `of`, precedes `other`. This is a total order of the executions
-/// that have an age, because no node gives an age twice.
+/// Returns true if `one`, of a transaction of node `of`, precedes `other`. This order of the executions that have an
+/// age is total, because no node assigns the same age twice.
 [[nodiscard]] constexpr bool has_precedence(const wire::precedence& one, wire::node_number of,
                                             const wire::precedence& other, wire::node_number of_other) noexcept {
     if (one.rank != other.rank) return one.rank > other.rank;
@@ -24,7 +25,7 @@ inline constexpr std::int64_t highest_rank = std::numeric_limits<std::int64_t>::
     return of < of_other && one.age != 0 && !injected(fault::equal_precedence_unresolved);
 }
 
-/// Returns true if both belong to the same execution: a block and the blocks that are open nested in it.
+/// Returns true if both precedences belong to the same execution: a block and the blocks that are open nested in it.
 [[nodiscard]] constexpr bool same_execution(const wire::precedence& one, wire::node_number of,
                                             const wire::precedence& other, wire::node_number of_other) noexcept {
     return one.age != 0 && one.age == other.age && of == of_other;
@@ -36,10 +37,10 @@ class named_lock_client;
 /// precedence.
 struct contention_behavior {
     bool waits = true;              ///< requests busy objects again instead of starting over immediately
-    wire::precedence precedence{};  ///< REQUIRES: has an age if `reserve_for` is set
-    bool counts_objects = false;    ///< each object that it has opened adds one to its rank
+    wire::precedence precedence{};  ///< REQUIRES: if `reserve_for` is set, the precedence has an age
+    bool counts_objects = false;    ///< each object that the attempt has opened adds one to its rank
     named_lock_client* reserve_for =
-        nullptr;  ///< opened objects are reserved for that hold, against all transactions that it precedes
+        nullptr;  ///< opened objects are reserved for this hold, against all transactions that the attempt precedes
 };
 
 }  // namespace tutti::cluster

@@ -1,7 +1,7 @@
 // The lower bound of times for which old versions are still needed. The bound is the minimum of the times of this
 // node's snapshot readers and the bounds that the other nodes have sent.
 //
-// The *low watermark* of a node is a time: no present or future reader of the node asks for an earlier one. Every
+// The *low watermark* of a node is a time. No present or future reader of the node asks for an earlier time. Every
 // message carries its sender's low watermark. Owners keep every version that the lowest known watermark does not
 // exclude.
 //
@@ -68,7 +68,7 @@ public:
     }
     /// Records that a lost node has no readers any more.
     void on_node_lost(node_number node) noexcept { merge(node, none); }
-    /// Records that a lost node may rejoin, with readers whose times are this clock's value or later.
+    /// Records that a lost node may rejoin, with readers whose times are not before this clock's present value.
     /// REQUIRES: the node receives this clock before its readers begin.
     void expect_rejoin(node_number node) noexcept {
         std::uint64_t lost = none;
@@ -76,7 +76,7 @@ public:
             low_watermarks_[node].compare_exchange_strong(lost, clock_.now(), std::memory_order_relaxed);
     }
 
-    /// Returns a time such that no reader of the cluster asks for an earlier one.
+    /// Returns a time such that no reader of the cluster asks for an earlier time.
     [[nodiscard]] std::uint64_t oldest_read_time() const noexcept {
         std::uint64_t least = low_watermark();
         for (node_number n = 0; n < nodes_; ++n) {

@@ -1,7 +1,7 @@
 // Counts the results of the attempts in which one context used objects of one node.
 //
-// The running attempts form a stack. An undo action of an attempt may run blocks of its own on the same context. These
-// blocks end before the attempt has been rolled back.
+// The running attempts form a stack, because an undo action of an attempt may run other blocks on the same context.
+// These blocks end before the attempt has been rolled back.
 //
 // Thread safety: as in observe/counter.hpp. The stack belongs to the context.
 #pragma once
@@ -26,7 +26,7 @@ public:
     void set_reason(rollback_reason why) noexcept {
         if (!running_.empty()) running_.back().why = why;
     }
-    /// Counts a partial roll-back of the innermost attempt, to a nested block.
+    /// Counts a partial roll-back of the innermost attempt.
     void count_partial_rollback() noexcept {
         partial_rollbacks_.add_one();
         set_reason(rollback_reason::other);
@@ -42,7 +42,7 @@ public:
         if (!running_.empty()) running_.pop_back();
     }
     void count_rollback() noexcept {
-        if (running_.empty()) return;  // the begin was not recorded for lack of memory
+        if (running_.empty()) return;  // the attempt's begin was not recorded, because memory ran out
         const attempt a = running_.back();
         running_.pop_back();
         rolled_back_[static_cast<std::size_t>(a.why)].add_one();
@@ -66,7 +66,7 @@ public:
     /// REQUIRES: an attempt runs.
     [[nodiscard]] rollback_reason reason() const noexcept { return running_.back().why; }
 
-    /// Returns true if the attempt starts over because of a conflict about objects. Returns false if it ends, or starts
+    /// Returns true if the attempt starts over because of a conflict over objects. Returns false if it ends, or starts
     /// over for another reason.
     [[nodiscard]] static constexpr bool is_conflict(rollback_reason r) noexcept {
         return r <= rollback_reason::local_validation;

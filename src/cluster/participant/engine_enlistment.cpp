@@ -15,7 +15,7 @@ namespace {
 using backend::engine_status;
 using backend::freshness;
 
-constexpr std::chrono::milliseconds lease_retry_pause{5};  // between two reads of another block's lease
+constexpr std::chrono::milliseconds lease_retry_pause{5};  // the pause between two reads of another block's lease
 
 }  // namespace
 
@@ -30,15 +30,15 @@ void engine_enlistment::ensure_joined() {
     }
     if (is_joined()) return;
     join();
-    release_lease();  // frees the lease of an attempt whose handlers run blocks after its roll-back
+    release_lease();  // handlers may run blocks after an attempt's roll-back, so the attempt's lease is freed first
     if (awaited_fence_ != 0) await_lease();
     if (subscribed_) {
         node_.notifier().unsubscribe(wakeup_);
         subscribed_ = false;
     }
     if (conflicts_in_a_row_ > 1) {
-        // Usually no pause is needed, because the winner has committed by the time this block learns of the conflict.
-        // Several conflicts in a row indicate high contention.
+        // Usually no pause is needed, because the other transaction has committed by the time this block learns of the
+        // conflict. Several conflicts in a row indicate high contention.
         random_ = random_ * 6364136223846793005u + 1442695040888963407u;
         const std::uint64_t most = std::uint64_t{50} << std::min(conflicts_in_a_row_, 8u);
         std::this_thread::sleep_for(std::chrono::microseconds{(random_ >> 33) % most});
@@ -94,7 +94,7 @@ void engine_enlistment::acquire(std::span<const named_lock>) {
 }
 
 void engine_enlistment::drop_objects(std::size_t kept) noexcept {
-    // The block holds no lease: a block with a lease is irrevocable, and is never rolled back in part.
+    // checks_ has no lease entry here: a block with a lease is irrevocable, and is never partially rolled back.
     for (; objects_.size() > kept; objects_.pop_back()) {
         index_.erase(objects_.back().id);
         checks_.pop_back();
@@ -161,16 +161,16 @@ void engine_enlistment::release_lease() noexcept {
 void engine_enlistment::get_and_reserve(std::span<const backend::key> keys) {
     acquire_lease();
     engine_status status = engine_status::conflict;
-    // Other blocks may write a wanted object between the get and the commit. Each retry means that another block has
-    // committed.
+    // Other blocks may write a wanted object between the get and the commit. Retries are not limited, because each
+    // retry means that another block has committed.
     while (status == engine_status::conflict) {
         get(freshness::now, keys);
         std::vector<backend::check> checks = checks_;
         std::vector<backend::write> writes;
         for (std::size_t i = 0; i < keys.size(); ++i) {
             checks.push_back({keys[i], records_[i].at});
-            static_cast<void>(unwrap(records_[i]));  // a reservation found here is of an expired lease: this block has
-                                                     // the lease
+            static_cast<void>(unwrap(records_[i]));  // removes a reservation; its lease has expired, because this block
+                                                     // has the lease
             writes.push_back(reserve(keys[i], records_[i], fence_));
         }
         backend::version at = 0;
@@ -232,7 +232,7 @@ engine_status engine_enlistment::commit_in_engine(std::vector<backend::check>& c
 }
 
 bool engine_enlistment::on_snapshot_extended() {
-    if (checks_.empty()) snapshot_ = {};  // all object reads were rolled back, and the variables have changed
+    if (checks_.empty()) snapshot_ = {};  // all object reads were rolled back, so the next get begins a new snapshot
     if (!is_joined() || checks_.empty() || is_current()) return true;  // ENL3
     ++conflicts_in_a_row_;
     counters_.set_reason(rollback_reason::validation);
@@ -246,7 +246,9 @@ std::vector<backend::write> engine_enlistment::collect_writes() {
             if (fence_ != 0) writes.push_back({key_of(e.id), e.seen.exists, e.seen.bytes});  // removes the reservation
             continue;
         }
-        if (fence_ == 0 && !e.user->exists && !e.seen.exists) continue;  // created and erased: nothing to write
+        if (fence_ == 0 && !e.user->exists && !e.seen.exists)
+            continue;  // the block has created and erased the object,
+                       // so there is nothing to write
         backend::write w{key_of(e.id), e.user->exists, {}};
         if (e.user->exists) e.user->value->encode(w.bytes);
         writes.push_back(std::move(w));
@@ -261,7 +263,10 @@ vote engine_enlistment::prepare() {
     if (writes.empty()) {
         if (checks_.empty()) return vote::commit;
         const bool only = descriptor_.writes.empty() && api::is_sole_voter(descriptor_);
-        if (only) return vote::commit;                                                   // ordered at its last read
+        if (only)
+            return vote::commit;                                                         // a transaction that has only
+                                                                                         // read is ordered at its last
+                                                                                         // read
         if (!is_current() || !api::reads_are_valid(descriptor_)) return vote_restart();  // ENL5
         return vote::commit;
     }
@@ -271,7 +276,7 @@ vote engine_enlistment::prepare() {
                           "is the decision, so it must vote last, and only once: use its objects after all others"};
     }
     if (backend::injected(backend::fault::unprotected_reads)) {
-        std::this_thread::sleep_for(std::chrono::milliseconds{1});  // in this test, others change the reads now
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});  // in this test, other threads change the reads now
     } else if (!api::lock_reads(descriptor_)) {
         return vote_restart();  // ENL4
     }
@@ -285,14 +290,14 @@ vote engine_enlistment::prepare() {
             case engine_status::good: fence_ = 0; return vote::commit;
             case engine_status::conflict:
                 if (fence_ == 0) return vote_restart();
-                // If this block still holds the lease, the conflict has one of two causes: a reason of the engine's
-                // own, or a commit that was voided because its answer was lost. An irrevocable block cannot start over,
-                // so it commits again.
+                // If this block still holds the lease, the conflict has one of two causes: an internal reason of the
+                // engine, or a commit that was aborted because its answer was lost. An irrevocable block cannot start
+                // over, so it commits again.
                 static_cast<void>(is_current());
                 continue;
             case engine_status::unreachable: node_.refuse_lost(false);
             case engine_status::unknown:
-            case engine_status::refused: break;  // `refused` was already thrown as an exception
+            case engine_status::refused: break;  // not reached: exactly_once throws an exception for `refused`
         }
         node_.refuse_lost(true);
     }

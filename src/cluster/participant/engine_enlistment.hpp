@@ -66,7 +66,7 @@ public:
 private:
     struct engine_object {
         object_id id;
-        std::size_t number = 0;  // index among the entries
+        std::size_t number = 0;  // the object's index among the entries
         backend::record seen;
         backend::version reserved = 0;  // the fence of another block's lease; 0: not reserved
         detail::slot* user = nullptr;
@@ -74,15 +74,15 @@ private:
 
     void drop_objects(std::size_t kept) noexcept override;
     void ensure_joined();
-    /// Calls the engine's get. Restarts the attempt or throws if the get fails.
+    /// Calls the engine's `get`. If it fails, restarts the attempt or throws.
     void get(backend::freshness how, std::span<const backend::key> keys);
     /// Validates the local reads as in ENL1.
     void validate_local_reads();
     [[nodiscard]] bool is_current();
     /// Gets the objects of an irrevocable block and reserves them.
     void get_and_reserve(std::span<const backend::key> keys);
-    /// Reads the versions that the reservations have given the objects. This is for an engine whose commits have
-    /// several versions (ENG8).
+    /// Reads the versions that the reserved objects have by the commit of the reservations. Needed for an engine whose
+    /// commits have several versions (ENG8).
     [[nodiscard]] backend::engine_status read_reserved_versions(std::span<const backend::key> keys,
                                                                 std::span<const backend::write> reserved);
     void acquire_lease();

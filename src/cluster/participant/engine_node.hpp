@@ -20,7 +20,7 @@ public:
     [[nodiscard]] cluster::wakeup_notifier& notifier() noexcept { return notifier_; }
     void count_round_trip() noexcept { round_trips_.fetch_add(1, std::memory_order_relaxed); }
     [[noreturn]] void refuse_lost(bool uncertain) const;
-    /// Throws an error: an irrevocable block has held its objects for longer than other blocks wait.
+    /// Throws an error, because an irrevocable block has held its objects for longer than other blocks wait.
     [[noreturn]] void refuse_expired() const;
 
     unsigned number() const noexcept override { return 0; }
@@ -35,7 +35,7 @@ private:
 
     const engine_options how_;
     std::unique_ptr<backend::engine> engine_;
-    backend::caching_engine* const cache_;  // engine_ itself, if it is a caching engine; else null
+    backend::caching_engine* const cache_;  // engine_ itself if it is a caching engine, otherwise null
     backend::exactly_once committer_;
     backend::leases leases_;
     cluster::wakeup_notifier notifier_;

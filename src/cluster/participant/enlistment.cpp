@@ -44,7 +44,7 @@ void enlistment::begin_attempt() {
     const bool stands = transaction_.begin(snapshot, descriptor_.reads() == 0);
     rpc_client_.set_attempt(transaction_.name().sequence);
     if (counters_.running() == 1)
-        rpc_client_.on_attempt_begin();  // blocks of undo actions belong to the attempt that they undo
+        rpc_client_.on_attempt_begin();  // blocks that an undo action runs belong to the attempt that is being undone
     if (!stands) {
         api::roll_back_to_valid_reads(descriptor_);
         restart();
@@ -53,8 +53,8 @@ void enlistment::begin_attempt() {
 }
 
 void enlistment::pause_after_conflict() {
-    // No pause is needed for objects that the last attempt has reserved: they are free for this attempt, unless another
-    // transaction has precedence.
+    // If the last attempt has reserved its objects, no pause is needed, because the objects are free for this attempt
+    // unless another transaction has precedence.
     if (had_reservations_ && !transaction_.was_outranked()) return;
     if (api::remote_contention_of(descriptor_).rules.may_pause) rpc_client_.pause(conflicts_in_a_row_);
 }
@@ -65,13 +65,13 @@ enlistment& enlistment::outermost_enlistment() {
     if (d == &descriptor_) return *this;
     auto& whole = static_cast<enlistment&>(node_.participant_of(*d));
     if (!whole.is_joined()) return *this;
-    whole.leave_fast_path_if_active();  // the leader may get an age
+    whole.leave_fast_path_if_active();  // needed because the outermost block's enlistment may receive an age
     return whole;
 }
 
 void enlistment::set_contention_behavior() {
     using enum core::remote_conflict_rules::precedence_rule;
-    // Handles the common case of a first attempt.
+    // In the common case of a first attempt, the behavior is the default one, which is set already.
     if (conflicts_in_a_row_ == 0 && is_default_contention_) {
         had_reservations_ = false;
         return;
@@ -117,14 +117,15 @@ void enlistment::record_conflict(rollback_reason why) noexcept {
 
 bool enlistment::validate(std::uint64_t& at) {
     core::descriptor& d = descriptor_;
-    // Without local reads, nothing can be stale. The rest of the snapshot was committed before this call.
+    // Without local reads, nothing can be stale, because everything else in the snapshot was committed before this
+    // call.
     if (d.reads() == 0) return true;
     for (int attempt = 0; attempt < 16; ++attempt) {
         const tutti::detail::word before = d.snapshot_bound;
         if (!api::reads_are_valid(d)) return false;
         if (d.snapshot_bound == before) return true;
-        // The validation has moved the snapshot. When its new content was committed, the clock was no higher than it is
-        // now.
+        // The validation has moved the snapshot. When the snapshot's new content was committed, the clock was no higher
+        // than now.
         at = std::max(at, protocol_node_.clock.now());
     }
     return false;  // other transactions commit faster than this one can validate
@@ -137,7 +138,7 @@ void enlistment::restart() {
 
 bool enlistment::encode_writes() {
     bool any = false;
-    constexpr std::size_t around_it = 64;  // bytes of a message in addition to the value
+    constexpr std::size_t around_it = 64;  // bytes of a message besides the value
     const bool travels = protocol_node_.nodes > 1;
     const std::size_t most = protocol_node_.max_message_bytes - std::min(protocol_node_.max_message_bytes, around_it);
     for (const auto& of : transaction_.entries()) {
@@ -145,7 +146,7 @@ bool enlistment::encode_writes() {
         if (e.object_data == nullptr) continue;
         const auto& s = *static_cast<const detail::slot*>(e.object_data);
         if (!s.written) continue;
-        e.written = s.exists || e.exists;  // created and erased: nothing to write
+        e.written = s.exists || e.exists;  // false for an object that the block has created and erased
         e.will_exist = s.exists;
         any = any || e.written;
         if (!e.written || !s.exists) {
@@ -157,7 +158,9 @@ bool enlistment::encode_writes() {
         if (!e.fresh_image.exists()) s.value->encode(e.fresh);
         const std::size_t size =
             e.fresh_image.exists() ? sizeof e.fresh_image.tag + e.fresh_image.size : e.fresh.size();
-        if (travels && size > most) node_.refuse_large();  // even for an object here: no other node could read it
+        if (travels && size > most)
+            node_.refuse_large();  // this holds even for an object on this node, because no
+                                   // other node could read a larger one
     }
     return any;
 }
@@ -185,8 +188,9 @@ vote enlistment::prepare() {
         return vote::restart;
     }
     const bool writes = may_write() && encode_writes();
-    // A transaction that has only read is ordered at transaction_.time(), and its local reads agree with that time. But
-    // if other participants order it by the vote, or act at the decision, its reads have to be current at the vote.
+    // A transaction that has only read is ordered at transaction_.time(), and its local reads agree with this time. But
+    // if other participants order the transaction by the vote, or act at the decision, its reads have to be current at
+    // the vote.
     const bool is_only_one = core::has_one_participant_only(descriptor_);
     if (!writes && descriptor_.writes.empty() && (is_only_one || api::is_sole_voter(descriptor_))) return vote::commit;
     const bool no_variables = descriptor_.writes.empty() && descriptor_.reads() == 0;
@@ -194,8 +198,8 @@ vote enlistment::prepare() {
     if (alone && transaction_.prepare_in_place()) return vote::commit;
     const protocol_status o = transaction_.prepare(alone);
     if (o == protocol_status::good) {
-        // All locks are held, here and on other nodes. Variables that were only read are not locked, so they are
-        // validated.
+        // All objects' locks are held, here and on other nodes. Variables that were only read are not locked, so they
+        // are validated.
         if (alone || api::reads_are_valid(descriptor_)) return vote::commit;
         transaction_.abort();
         record_conflict(rollback_reason::local_validation);
@@ -229,8 +233,8 @@ bool enlistment::on_retry() {
     static_cast<void>(wakeup_.get(descriptor_));
     std::vector<backend::check> watched;
     for (const auto& e : transaction_.entries()) watched.push_back({key_of(e->id), e->version});
-    // Subscribes before it asks the owners, so that their reports find the wake-up variable. Subscribing fails only
-    // while the node ends.
+    // Subscribes before the owners are asked, so that their reports find the wake-up variable. The subscription fails
+    // only while the node is being destroyed.
     if (!node_.notifier().subscribe(wakeup_, watched)) restart();
     subscribed_ = true;
     if (const protocol_status o = transaction_.watch(); o != protocol_status::good) fail(o);

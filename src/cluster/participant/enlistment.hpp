@@ -19,7 +19,7 @@
 //
 // A *fast-path* attempt has only opened fast-path objects (transaction.hpp), in the outermost block. Only the engine
 // knows of a fast-path attempt. The begin of such an attempt only reads the clock. A fast-path attempt that has written
-// ends with an in-place commit. Any other fast-path attempt ends without any work. As soon as the attempt does anything
+// ends with an in-place commit. Any other fast-path attempt ends without any work. Before an attempt does anything
 // else, it leaves the fast path: it is announced to the protocol, the statistics and the timeline, and becomes an
 // ordinary attempt.
 //
@@ -74,7 +74,8 @@ public:
     void recheck() override;
     bool freeze() override;
     bool commit_one_phase() noexcept override;
-    /// Ends the attempt of the outermost block. A snapshot continues if only a nested block is rolled back.
+    /// Ends the attempt of the outermost block. Does nothing for a partial roll-back, during which the snapshot
+    /// continues.
     void on_rollback() noexcept override;
 
 private:
@@ -93,7 +94,8 @@ private:
     void leave_fast_path() noexcept;
     /// Records, at the end of a committing attempt, whether the next one may use the fast path (FST1).
     void check_fast_path_next() noexcept;
-    /// Commits a fast-path attempt that has written. Returns false if nothing has happened.
+    /// Commits a fast-path attempt that has written. Returns false, without any effect, if the commit is not possible
+    /// in place.
     [[nodiscard]] bool commit_in_place() noexcept;
     /// Ends a fast-path attempt that has committed.
     void finish_fast_path() noexcept {
@@ -114,11 +116,11 @@ private:
     void join_first();
     void become_irrevocable();
     void begin_attempt();
-    /// Tells the attempt how to treat other transactions.
+    /// Sets how the attempt treats other transactions.
     void set_contention_behavior();
     void pause_after_conflict();
-    /// Returns the enlistment whose age and conflicts count. This is the enlistment of the outermost block around this
-    /// one, if that block has opened objects.
+    /// Returns the enlistment that keeps the execution's age and count of conflicts. This is the enlistment of the
+    /// outermost block around this one, if that block has opened objects.
     [[nodiscard]] enlistment& outermost_enlistment();
     [[nodiscard]] TUTTI_NOINLINE detail::slot& find_or_open(const object_id& id, detail::location_hint& found);
     void open_new(std::span<const object_id> ids);
@@ -131,7 +133,7 @@ private:
     [[noreturn]] void fail_to_lock(protocol_status o);
     /// Records the open objects, so that the next attempt opens them in one round trip. A block that is rolled back
     /// usually opens the same objects again. With one round trip the block is shorter, so its objects become stale less
-    /// often. A stale object is what caused the conflict.
+    /// often, which was the cause of the conflict.
     void remember_for_reopening();
     bool validate(std::uint64_t& at) override;
     void drop_objects(std::size_t kept) noexcept override;
@@ -146,8 +148,8 @@ private:
     void record_conflict(rollback_reason why) noexcept;
     /// Encodes the written values. Returns true if there are any.
     bool encode_writes();
-    /// Releases the named locks at the end of an attempt. An undo action may run blocks of its own on this context.
-    /// These blocks end before the undone attempt, whose locks stay until its own end.
+    /// Releases the named locks at the end of an attempt. An undo action may run other blocks on this context. When
+    /// these blocks end, the undone attempt's locks stay, because that attempt has not ended yet.
     void release_locks() noexcept;
     void end_attempt(timeline_outcome how) noexcept;
 
@@ -156,15 +158,15 @@ private:
     peer_node& node_;
     distributed_transaction transaction_;
     named_lock_client named_locks_;
-    bool may_use_fast_path_ = false;  // for the next attempt: no attempt runs, and the last one has left nothing behind
+    bool may_use_fast_path_ = false;  // true if no attempt runs, and the last attempt has left nothing behind
     detail::fast_path_attempt fast_path_;
     const core::policy* default_contention_policy_ = nullptr;  // the process's policy, if it is the default
-    unsigned undo_blocks_ = 0;            // blocks of undo actions that run while a rolled-back block's locks are
-                                          // held
+    unsigned undo_blocks_ = 0;            // number of running blocks of undo actions, during which a rolled-back
+                                          // block's locks are held
     std::vector<object_id> reopen_;       // objects that are opened together with the next object
-    std::int64_t wasted_opens_ = 0;       // objects that rolled-back attempts of this execution have opened, plus these
-                                          // attempts
-    bool is_default_contention_ = false;  // its block has the default contention policy
+    std::int64_t wasted_opens_ = 0;       // number of rolled-back attempts of this execution, plus the number of
+                                          // objects that they have opened
+    bool is_default_contention_ = false;  // the block has the default contention policy
     bool had_reservations_ = false;       // the last attempt had objects reserved
     bool variables_are_newer_ = false;    // the variables are newer than the objects, because a node did not answer
     std::size_t validated_ = 0;           // how many objects were open at the last validation as of now

@@ -1,5 +1,4 @@
-// Acquires what other blocks wait for: a block's abstract locks and, if the block is irrevocable, the token and its
-// objects.
+// Acquires a block's abstract locks and, if the block is irrevocable, the token and the reservations of its objects.
 #include "cluster/participant/enlistment.hpp"
 #include "cluster/participant/peer_node.hpp"
 
@@ -21,8 +20,8 @@ void enlistment::acquire(std::span<const named_lock> locks) {
     api::restart_attempt(descriptor_);
 }
 
-/// Returns the name of the hold of the outermost block. The locks of the blocks around this one do not conflict with
-/// its own.
+/// Returns the name of the hold of the outermost block. By this name, the locks of the blocks around this block do not
+/// conflict with this block's locks.
 const transaction_name& enlistment::root_execution() const {
     core::descriptor* outermost = &descriptor_;
     while (outermost->outer != nullptr) outermost = outermost->outer;
@@ -70,14 +69,15 @@ void enlistment::reserve_irrevocably() {
         static_cast<void>(transaction_.begin());  // no local read of an irrevocable block is stale
         rpc_client_.set_attempt(transaction_.name().sequence);
     }
-    static_cast<void>(transaction_.reserve_irrevocably(named_locks_));  // reserves nothing: no object is open
+    static_cast<void>(transaction_.reserve_irrevocably(named_locks_));  // no object is open, so this only sets the
+                                                                        // mode, and reserves nothing
 }
 
 bool enlistment::freeze() {
     leave_fast_path_if_active();
     if (!is_joined() || transaction_.empty() || transaction_.is_irrevocable()) return true;
     refuse_second_cluster();
-    if (transaction_.is_snapshot()) return false;  // a snapshot reader reads the past
+    if (transaction_.is_snapshot()) return false;  // a snapshot reader reads the past, so it cannot become irrevocable
     protocol_status o = named_locks_.acquire_token(root_execution());
     if (o != protocol_status::good && o != protocol_status::conflict) fail_to_lock(o);
     if (o == protocol_status::conflict) {

@@ -10,9 +10,9 @@ namespace tutti::cluster {
 
 // Begins a fast-path attempt if the attempt meets all conditions. The attempt is sound and not irrevocable (DSC2 of
 // core::descriptor), and its algorithm logs reads by their orecs. A kill closes the bounds. A flag is set if this is a
-// later attempt, or if the attempt has deferred something. A first attempt has lost no conflict, so it has no rank that
-// would make it immodest (api::join_attempt). Only a block of the language begins alone, and this block would be nested
-// in it.
+// later attempt, or if the attempt has deferred something. A first attempt has lost no conflict, so it still has the
+// default contention (api::join_attempt). The attempt does not run alone: only a block of the language begins alone,
+// and this block would be nested in it.
 detail::fast_path_attempt* enlistment::open_fast_path() noexcept {
     core::descriptor& d = descriptor_;
     if (!may_use_fast_path_ || fast_path_.is_running() || (d.slow_commit | d.slow_path) != 0 ||
@@ -34,7 +34,7 @@ void enlistment::leave_fast_path() noexcept {
     fast_path_.end();
     set_may_write(fast_path_.writes());
     transaction_.take_over(fast_path_);
-    counters_.count_begin(false);  // uses the capacity left by the previous announced attempt
+    counters_.count_begin(false);  // needs no memory, because the previous announced attempt has left capacity
     rpc_client_.set_attempt(transaction_.name().sequence);
     rpc_client_.on_attempt_begin();
 }

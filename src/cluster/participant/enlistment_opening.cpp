@@ -10,14 +10,15 @@
 namespace tutti::cluster {
 
 // The following functions are written for a fast-path object of one word. For such an object they call no function, and
-// use only registers that need not be saved. All other work is in functions that are called last (tail calls).
+// use only registers that need not be saved. All other work is in functions that are tail-called.
 
 template <bool Writes>
 TUTTI_ALWAYS_INLINE bool enlistment::may_open_on_fast_path() noexcept {
     const core::descriptor& d = descriptor_;
-    // The attempt is sound and not irrevocable (DSC2 of core::descriptor); a kill closes the bounds. An object that a
-    // nested block opens requires a step. Objects that are to be opened again are requested in the same round trip as
-    // the next object.
+    // These conditions imply that the attempt is sound and not irrevocable (DSC2 of core::descriptor), because a kill
+    // closes the bounds. Nested blocks are excluded, because an object that a nested block opens requires a step. So
+    // are attempts with objects to be opened again, because these are requested in the same round trip as the next
+    // object.
     return d.slow_path == 0 && d.logged_bound_.load(std::memory_order_relaxed) != 0 && d.frame_->parent == nullptr &&
            !(Writes && d.frame_->read_only) && !fast_path_.is_running() && is_joined() && reopen_.empty();
 }
@@ -101,7 +102,7 @@ void enlistment::open(std::span<const object_id> ids) {
 
 void enlistment::prefetch(std::span<const object_id> ids) {
     ensure_joined();
-    // Objects that were requested before are opened now, so they belong to the block that runs now.
+    // Prefetched objects are opened only now, so they belong to the block that runs now.
     begin_step(transaction_.entries().size());
     if (const protocol_status o = transaction_.prefetch(ids); o != protocol_status::good) fail(o);
 }
@@ -126,7 +127,8 @@ void enlistment::open_new(std::span<const object_id> ids) {
         reopen_.clear();
         if (o == protocol_status::good) return;
         if (o == protocol_status::conflict) fail(o);
-        transaction_.roll_back_to(known);  // the body may not need the objects that are unavailable
+        transaction_.roll_back_to(known);  // closes the objects again, because the body may not need the unavailable
+                                           // ones
     }
     if (const protocol_status o = open_blocking(ids); o != protocol_status::good) fail(o);
 }
@@ -134,7 +136,7 @@ void enlistment::open_new(std::span<const object_id> ids) {
 bool enlistment::on_snapshot_extended() {
     leave_fast_path_if_active();
     if (!is_joined() || transaction_.empty()) return true;
-    // A snapshot reader fails here: the snapshot of its objects stays at its time, but the variable may depend on later
+    // A snapshot reader fails here, because its objects' snapshot cannot move, but the variable may depend on later
     // commits.
     if (transaction_.is_snapshot()) {
         record_conflict(rollback_reason::local_validation);
@@ -147,7 +149,8 @@ bool enlistment::on_snapshot_extended() {
     const protocol_status o = refresh_reads();
     if (o == protocol_status::good) return true;
     if (o != protocol_status::conflict) {
-        variables_are_newer_ = true;  // the variables have moved on, even if the body catches the error
+        variables_are_newer_ = true;  // recorded because the snapshot of the variables has moved, even if the body
+                                      // catches the error
         fail(o);
     }
     try_partial_rollback();
@@ -163,8 +166,8 @@ protocol_status enlistment::refresh_reads() {
 
 void enlistment::recheck() {
     leave_fast_path_if_active();
-    // If nested checkpoints end together, only the innermost one needs a validation, because the others have done
-    // nothing since.
+    // If nested checkpoints end together, only the innermost one needs a validation, because the outer checkpoints'
+    // blocks have done nothing since then.
     if (!is_joined() || transaction_.empty() || transaction_.is_snapshot() ||
         injected(fault::skip_checkpoint_validation))
         return;
@@ -181,7 +184,7 @@ void enlistment::remember_for_reopening() {
 
 void enlistment::try_partial_rollback() {
     if (transaction_.is_snapshot())
-        return;  // the snapshot's time stays, so every object opened at it would conflict again
+        return;  // the snapshot's time cannot move, so every newly opened object would conflict again
     if (!transaction_.valid_prefix()) return api::roll_back_to_valid_reads(descriptor_);
     const tutti::detail::frame* const to = rollback_target(*transaction_.valid_prefix(), transaction_.entries().size());
     if (to == nullptr) return;

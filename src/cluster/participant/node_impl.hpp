@@ -1,5 +1,5 @@
-// The base of both kinds of nodes: objects are held by the nodes themselves or by an engine. A node has one participant
-// for each context that has used the node.
+// The base of both kinds of nodes: in one kind, the nodes hold the objects themselves, and in the other, an engine
+// holds them. A node has one participant for each context that has used the node.
 #pragma once
 
 #include <chrono>
@@ -19,10 +19,11 @@ public:
     node_impl(const node_impl&) = delete;
     node_impl& operator=(const node_impl&) = delete;
 
-    /// Returns the participant of the calling context. Throws usage_error outside a block.
+    /// Returns the participant of the calling context. Throws usage_error if the caller is outside a block.
     object_participant& participant_of(tx& t);
     object_participant& participant_of(core::descriptor& d);
-    /// Returns true if this thread's latest lookup was for that context. The participant is then cached_participant().
+    /// Returns true if this thread's latest lookup was for the context of `d`. The participant is then
+    /// cached_participant().
     [[nodiscard]] bool is_cached(const core::descriptor& d) const noexcept;
     [[nodiscard]] object_participant& cached_participant() const noexcept;
 
@@ -39,15 +40,15 @@ public:
 protected:
     /// Returns the counts of all contexts, and the status of the process.
     [[nodiscard]] node_status collect_status() const;
-    /// Destroys the participants. A derived destructor calls this while its members still exist, because participants
-    /// refer to them.
+    /// Destroys the participants. The destructor of a derived class calls this function while the class's members still
+    /// exist, because participants refer to them.
     void destroy_participants();
 
 private:
     object_participant& find_or_make(core::descriptor& d);
     virtual std::unique_ptr<object_participant> make_participant(core::descriptor& d) = 0;
 
-    const std::uint64_t instance_;  // unique, unlike an address, which may be used again
+    const std::uint64_t instance_;  // a unique number; an address would not be unique, because it may be used again
     const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
     mutable std::mutex guard_;
     std::unordered_map<core::descriptor*, std::unique_ptr<object_participant>> participants_;

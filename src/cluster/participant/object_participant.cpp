@@ -30,7 +30,7 @@ bool object_participant::join() {
 }
 
 void object_participant::add_step(std::size_t known) {
-    steps_.push_back(known);  // pushed first, so that the log never has more steps than this list
+    steps_.push_back(known);  // pushed before the log's entry, so that the log never has more steps than this list
     try {
         api::begin_step(descriptor_, *this);
     } catch (...) {
@@ -40,8 +40,8 @@ void object_participant::add_step(std::size_t known) {
 }
 
 const tutti::detail::frame* object_participant::rollback_target(std::size_t valid_prefix, std::size_t known) {
-    // Consider the last step that began with at most `valid_prefix` open objects. This step opened the next object, or
-    // was to open it. Otherwise the outermost block opened that object, before or after the step.
+    // The last step that began with at most `valid_prefix` open objects has opened the next object, or was to open it.
+    // Otherwise the outermost block has opened the next object, before or after this step.
     const auto after = std::ranges::upper_bound(steps_, valid_prefix);
     if (after == steps_.begin()) return nullptr;
     const auto step = static_cast<std::size_t>(after - steps_.begin()) - 1;

@@ -1,5 +1,5 @@
-// The objects that one context's block has opened: the slots that ref<T> uses, whether nodes or an engine hold the
-// objects.
+// The objects that one context's block has opened, in slots that ref<T> uses. The class does not depend on whether
+// nodes or an engine hold the objects.
 //
 // Not thread-safe: a participant belongs to its context.
 #pragma once
@@ -20,20 +20,20 @@ class object_participant : public core::data_participant {
 public:
     explicit object_participant(core::descriptor& of) noexcept : descriptor_{of} {}
 
-    /// Returns the slot of an object. Opens the object first if it is not open. May exit by a restart or an error, also
-    /// if the attempt is not sound. May use `found` as a hint, and may set it.
+    /// Returns the slot of an object. Opens the object first if it is not open. May exit by a restart or an error, and
+    /// does so if the attempt is not sound. May use `found` as a hint, and may set the hint.
     virtual detail::slot& open(const object_id& id, detail::location_hint& found) = 0;
     /// Opens the object as `open` does, for writing. Changes of the slot are undone when the innermost block is rolled
     /// back. A roll-back of the outermost block discards all slots.
     virtual detail::slot& open_to_write(const object_id& id, detail::location_hint& found);
-    /// Begins a fast-path attempt, if that is possible. Returns null if nothing has happened.
+    /// Begins a fast-path attempt if possible. Otherwise returns null, without any effect.
     [[nodiscard]] virtual detail::fast_path_attempt* open_fast_path() noexcept = 0;
     virtual void open(std::span<const object_id> ids) = 0;
     /// Requests the objects. May return before they arrive. A later `open` of one of the objects waits for its arrival.
     virtual void prefetch(std::span<const object_id> ids) { open(ids); }
     /// Acquires abstract locks until the outermost block ends. May exit by a restart or an error.
     virtual void acquire(std::span<const named_lock> locks) = 0;
-    /// Returns the counts. Any thread may read them.
+    /// Returns the counters. Any thread may read them.
     [[nodiscard]] const attempt_counters& counters() const noexcept { return counters_; }
 
     [[nodiscard]] bool commit_one_phase() noexcept override { return false; }
@@ -52,22 +52,23 @@ protected:
         s.exists = exists;
         s.written = s.decoded = false;
     }
-    /// Begins a step: objects opened from now on belong to the block that runs now. `known` objects are open already.
-    /// The outermost block needs no steps, because a roll-back to the outermost block is a new attempt, which forgets
-    /// all objects.
+    /// Begins a step: objects opened from now on belong to the block that runs now. `known` is the number of objects
+    /// that are open already. The outermost block needs no steps, because a roll-back to the outermost block is a new
+    /// attempt, which forgets all objects.
     void begin_step(std::size_t known) {
         if (descriptor_.frame_->parent != nullptr) add_step(known);
     }
     /// Returns the block to roll back to after a conflict that leaves the first `valid_prefix` objects valid, or null.
     /// If `valid_prefix` equals `known`, the next object was unavailable.
     [[nodiscard]] const tutti::detail::frame* rollback_target(std::size_t valid_prefix, std::size_t known);
-    /// Forgets all objects but the first `kept`, in the order of opening, because a nested block runs again alone.
+    /// Forgets all objects except the first `kept` in the order of opening, because a nested block alone is rolled back
+    /// and runs again.
     virtual void drop_objects(std::size_t kept) noexcept = 0;
     /// Joins the running attempt, and returns the result of api::join_attempt. May exit by a restart.
     /// REQUIRES: this participant has not joined yet.
     bool join();
-    /// Joins the attempt of a block that has left no step. Does not update the counters.
-    /// REQUIRES: the conditions of api::join_alone.
+    /// Joins the attempt of a block that has no step from an earlier attempt. Does not update the counters. REQUIRES:
+    /// the conditions of api::join_alone.
     TUTTI_ALWAYS_INLINE void join_alone() noexcept {
         api::join_as_single_voter(descriptor_, *this);
         joined_attempt_ = descriptor_.own_sequence;

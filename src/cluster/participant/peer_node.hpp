@@ -21,7 +21,7 @@ public:
 
     [[nodiscard]] cluster::wakeup_notifier& notifier() noexcept { return notifier_; }
     [[noreturn]] void refuse_lost(node_number node, bool uncertain) const;
-    /// Throws an error: the objects that a block opens or writes do not fit into one message.
+    /// Throws an error, because the objects that a block opens or writes do not fit into one message.
     [[noreturn]] void refuse_large() const;
     unsigned number() const noexcept override { return node_.self; }
     unsigned nodes() const noexcept override { return node_.nodes; }
@@ -39,7 +39,7 @@ private:
     [[nodiscard]] std::unique_ptr<exposition::web_server> expose_metrics();
 
     const node_options how_;
-    mutable protocol_node node_;  // mutable, because its objects are counted shard by shard
+    mutable protocol_node node_;  // mutable, because counting its objects locks one shard after the other
     local_change_feed local_changes_;
     rpc_endpoint endpoint_;
     cluster::wakeup_notifier notifier_;

@@ -1,6 +1,6 @@
-// An object that an irrevocable block has opened. The object's record names the lease of that block, followed by the
-// value that the object has until the block commits. Every block may read that value. Only the owner of the lease may
-// overwrite it until the lease expires.
+// An object that an irrevocable block has opened. Until the block commits, the object's record contains the fence of
+// the block's lease, followed by the object's value. Every block may read the value. Until the lease expires, only the
+// owner of the lease may overwrite the record.
 #pragma once
 
 #include <cstring>
@@ -9,13 +9,13 @@
 
 namespace tutti::cluster {
 
-/// The lease of all irrevocable blocks. There is only one, because one irrevocable block runs at a time, as in one
-/// process.
+/// The lease of all irrevocable blocks. There is only one such lease, because one irrevocable block runs at a time, as
+/// in one process.
 inline const backend::key irrevocable_lease{"l0"};
 
 namespace detail {
 
-/// The tag of a reservation, at the place where a value has the tag of its type. No type has this tag.
+/// The tag of a reservation. It is stored where a value has the tag of its type, and no type has this tag.
 inline constexpr std::uint64_t reservation_tag = 0x7d1f0c54e29ab863u;
 
 struct reservation_header {
@@ -35,7 +35,8 @@ struct reservation_header {
     return w;
 }
 
-/// Removes the reservation from a record that has one. Returns the fence of its lease, or 0 if the record has none.
+/// Removes the reservation from a record that has one. Returns the fence of the reservation's lease, or 0 if the record
+/// has no reservation.
 [[nodiscard]] inline backend::version unwrap(backend::record& r) {
     detail::reservation_header head;
     if (!r.exists || r.bytes.size() < sizeof head) return 0;

@@ -10,16 +10,16 @@
 //              the variables subscribed to the written key are removed
 //              each of these variables is changed
 //
-// No wakeup is lost. The feed reports every write that takes effect after the feed was opened (backend.hpp, ENG5). The
-// write either finds the variable subscribed, or comes before the subscription. In the second case, the write also
-// comes before the block asks the engine, so the answer shows the write. A variable that changes before the block
-// sleeps invalidates the block's reads, and `retry` checks these. When the feed breaks, every variable changes, and
-// every block checks its objects.
+// No wakeup is lost. The feed reports every write that takes effect after the feed was opened (backend.hpp, ENG5).
+// Either the feed's report of a write finds the variable subscribed, or the write precedes the subscription. In the
+// second case, the write also precedes the block's query to the engine, so the answer shows the write. A variable that
+// changes before the block sleeps invalidates the block's reads, and `retry` checks these reads. When the feed breaks,
+// every variable changes, and every block checks its objects.
 //
-// The notifying thread waits for blocks. Its commits wait in quiescence, for a lock, or for their turn in an algorithm
-// that runs one block at a time. A block that subscribes still runs, so it must not wait for the notifying thread. The
-// block therefore opens the feed itself, and the engine bounds the time for this. The notifying thread reads the new
-// feed once it has changed all variables. Until then, the feed keeps its reports.
+// The notifying thread waits for blocks, because its commits wait in quiescence, for a lock, or for their turn in an
+// algorithm that runs one block at a time. A block that subscribes is still running, so it must not wait for the
+// notifying thread. The block therefore opens the feed itself, and the engine bounds the time for this. The notifying
+// thread reads the new feed once it has changed all variables. Until then, the feed keeps its reports.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -56,17 +56,16 @@ public:
     /// Removes the variable. The notifying thread may still change the variable once, and wake the block that sleeps on
     /// it. The block then checks its objects again.
     void unsubscribe(wakeup_var& variable);
-    /// Removes the variable. The variable does not change after this function returns.
-    /// REQUIRES: the caller runs no transaction, because the notifying thread may wait in quiescence for that
-    /// transaction.
+    /// Removes the variable. The variable does not change after this function returns. REQUIRES: the caller runs no
+    /// transaction, because the notifying thread may wait in quiescence for such a transaction.
     void unsubscribe_and_wait(wakeup_var& variable);
     /// Ends the thread. No variable changes afterwards.
     /// REQUIRES: the caller runs no transaction, and no block sleeps.
     void stop();
 
 private:
-    /// Returns true if a feed is open. Opens a feed if none is, without holding the lock, because the engine may be
-    /// slow.
+    /// Returns true if a feed is open. Opens a feed if no feed is open. Does not hold the lock while it opens the feed,
+    /// because the engine may be slow.
     [[nodiscard]] bool ensure_feed(std::unique_lock<std::mutex>& hold);
     void run_feeds();
     /// Changes the variables subscribed to the keys that `from` reports, until the feed breaks.
@@ -80,7 +79,8 @@ private:
     std::shared_ptr<backend::key_feed> feed_;
     std::unordered_map<backend::key, std::unordered_set<wakeup_var*>> variables_by_key_;
     std::unordered_map<wakeup_var*, std::vector<backend::key>> keys_by_variable_;
-    std::unordered_set<wakeup_var*> notifying_;  // the variables that are changed now, without the lock
+    std::unordered_set<wakeup_var*> notifying_;  // the variables that the notifying thread is changing now, without the
+                                                 // lock
     std::condition_variable notified_, open_finished_, feed_renewed_;
     std::thread thread_;
     bool broken_ = true;  // true if no feed was opened yet, or the feed has ended

@@ -19,7 +19,7 @@ struct procedure_entry {
     procedure definition;
 };
 
-/// The functions that dump and load the data of one name in a snapshot.
+/// The functions that dump the data of one name into a snapshot, and load them from a snapshot.
 struct snapshot_hooks {
     std::string name;
     std::function<void(snapshot_writer&)> dump;
@@ -55,7 +55,7 @@ public:
     void close();
     /// Returns the entry of EXEC, or null before close().
     [[nodiscard]] const procedure_entry* exec_entry() const noexcept { return exec_entry_; }
-    /// Returns the procedure with this name, or null. Does not return the entry of EXEC.
+    /// Returns the procedure with the name `name`, or null. Does not return the entry of EXEC.
     [[nodiscard]] const procedure_entry* find(std::string_view name) const noexcept;
     [[nodiscard]] const std::deque<procedure_entry>& all() const noexcept { return entries_; }
     [[nodiscard]] const std::vector<std::function<void()>>& end_callbacks() const noexcept { return end_callbacks_; }

@@ -29,7 +29,8 @@ void report_stuck_call(const timed_call& c, std::chrono::nanoseconds time, const
     return std::clamp<std::chrono::nanoseconds>(time / 4, std::chrono::milliseconds{10}, std::chrono::seconds{1});
 }
 
-/// While an object lives, crash reports name the procedure that the calling thread runs for the executor `of`.
+/// While an object of this class lives, crash reports name the procedure that the calling thread runs for the executor
+/// `of`.
 class crash_scope {
 public:
     explicit crash_scope(const executor& of) noexcept;

@@ -36,7 +36,8 @@ public:
     dumping_process& operator=(const dumping_process&) = delete;
 
     /// Forks and begins to dump. `first` runs at the instant of the dump. Returns false, without a new process, if
-    /// transactions were still running at `until`, or if `first` has declined. REQUIRES: start has not been called.
+    /// transactions were still running at `until`, or if the `prepare` of `first` returned false. REQUIRES: start has
+    /// not been called.
     /// @throws std::runtime_error if the system cannot fork
     [[nodiscard]] bool start(base::deadline until, api::quiescent_action& first);
     /// Passes all pieces to `to` until the process has ended. Returns how many bytes of memory only that process used

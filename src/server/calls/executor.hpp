@@ -6,10 +6,10 @@
 //     ^                    |
 //     +----- reject() -----+  some submit() has returned it: there was no room, or a more urgent job replaced it
 //
-// EXE1  A submitted job either runs exactly once, or a submit() returns it: its own or that of another job. A run may
-//       end in on_termination(). If an executor needs a thread for a run and the system provides none, the executor
-//       calls reject() instead of run().
-// EXE2  The executor no longer touches a job after the end of run() or a submit() has returned it.
+// EXE1  A submitted job either runs exactly once, or is returned by a submit(), possibly by the submit() of another
+//       job. A run may end in on_termination(). If an executor needs a thread for a run and the system provides none,
+//       the executor calls reject() instead of run().
+// EXE2  The executor no longer touches a job once its run() has ended, or once a submit() has returned the job.
 // EXE3  Jobs begin in the order of their priority, then of their deadline (no deadline is last), then of their
 //       submission.
 // EXE4  If the queue is full, a new job replaces the queued job that would begin last, if that job has a lower
@@ -44,10 +44,11 @@ public:
     /// Does the work of the job. The last step of run() may destroy the job.
     virtual void run() noexcept = 0;
     /// Runs instead of the rest of run(), if run() was abandoned because its stack overflowed. The objects that run()
-    /// has used may be half changed, and must not be used again. Ends like run().
+    /// has used may be half changed, and must not be used again. As in run(), the last step may destroy the job.
     virtual void on_termination() noexcept = 0;
     /// Called by the thread whose submit() returned the job. An executor that lacks a thread calls this instead of
-    /// run(). Ends like run(). Must not block, because any thread may call this, even one that runs another job.
+    /// run(). As in run(), the last step may destroy the job. Must not block, because any thread may call this, even
+    /// one that runs another job.
     virtual void reject() noexcept = 0;
 
     /// Marks the job as interrupted by the shutdown. The executor calls this before it interrupts the job's transaction
@@ -95,7 +96,7 @@ struct load {
     /// Accepted jobs that were replaced by more urgent jobs since the start, by the priority of the replaced job.
     std::array<std::uint64_t, priority_levels> shed{};
 
-    // Only an executor that preempts has these:
+    // Only an executor that preempts sets the following numbers:
     std::size_t preempted = 0;  ///< jobs that have begun, and are ready to continue
     std::size_t parked = 0;     ///< jobs that have begun, and wait for another transaction or in `retry`
     std::uint64_t preemptions = 0, priority_boosts = 0, parkings = 0;  ///< since the start
@@ -138,16 +139,18 @@ public:
     virtual void tick_overdue() noexcept {}
 
     /// If the job `which` runs a transaction, aborts the transaction at its next access. Throws tutti::interrupted from
-    /// the transaction instead of running it again. The caller may have to repeat this, because a transaction that
-    /// begins at that moment is not affected. Any thread may call this. REQUIRES: run() of `which` has not returned the
-    /// job, or its owner has not used the job again since.
+    /// the transaction instead of running it again. The caller may have to repeat the call, because a transaction that
+    /// begins during the call is not affected. Any thread may call this. REQUIRES: run() of `which` has not returned
+    /// the job, or its owner has not used the job again since.
     virtual void interrupt(job& which) noexcept = 0;
 
-    /// Does the same if that transaction sleeps in `retry`. Otherwise does nothing. REQUIRES: as for interrupt.
+    /// Interrupts the transaction of `which` like `interrupt`, but only if the transaction sleeps in `retry`. REQUIRES:
+    /// as for interrupt.
     virtual void interrupt_sleeper(job& which) noexcept = 0;
 
     /// Terminates `which` in the middle of its run, as soon as that is possible. The run then ends by on_termination().
-    /// This may never take effect. Any thread may call this. REQUIRES: as for interrupt.
+    /// The call has no effect if termination never becomes possible. Any thread may call this. REQUIRES: as for
+    /// interrupt.
     virtual void terminate_in_place(job& which) noexcept = 0;
 
     /// Returns the unique number of the current run of `which` on a worker. Returns 0 if the job has not begun, waits

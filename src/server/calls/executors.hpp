@@ -18,8 +18,7 @@ namespace tutti::server {
 /// number is within the limits of the executor.
 [[nodiscard]] unsigned workers_for(const settings& how, execution chosen, unsigned processors) noexcept;
 
-/// Makes an executor for these procedures. Its workers run `idle` while they have no job. If `idle` is null, they
-/// sleep.
+/// Makes an executor for `procedures`. Its workers run `idle` while they have no job. If `idle` is null, they sleep.
 /// REQUIRES: `chosen` is not automatic. @throws std::invalid_argument, std::logic_error  if the requested executor is
 /// not available
 [[nodiscard]] std::unique_ptr<executor> make_executor(execution chosen, const settings& how, unsigned workers,

@@ -9,9 +9,10 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// How long to avoid a server after it has declined a call, because it is full, is ending, or has other procedures.
+/// How long to avoid a server that has declined a call because it is full, is ending, or has other procedures.
 constexpr std::chrono::milliseconds avoided_for{100};
-/// Maximum bytes of calls that other servers have. If a node does not read, its calls are queued in this process.
+/// The maximum total size in bytes of the calls that run on other servers. If a node does not read, its calls are
+/// queued in this process.
 constexpr std::size_t max_forwarded_bytes = std::size_t{16} << 20;
 
 std::size_t bytes_of(const timed_call& c) {

@@ -45,7 +45,7 @@ public:
                       std::function<void(std::string_view, call_outcome)> then) = 0;
     /// Ends the call as soon as it sleeps in `retry`.
     virtual void cancel(call_origin which, bool stranded) noexcept = 0;
-    /// Does the same for all calls of a lost node.
+    /// Ends each call of a lost node as soon as the call sleeps in `retry`.
     virtual void cancel_all_of(unsigned node) noexcept = 0;
 
 protected:
@@ -64,7 +64,7 @@ class forwarding final : private cluster::call_handler {
 public:
     /// REQUIRES: the arguments outlive this object.
     forwarding(cluster::call_transport& transport, const catalog& procedures, executor& runs, call_host& host);
-    /// REQUIRES: no other server has a call of this server.
+    /// REQUIRES: no call of this server is at another server.
     ~forwarding();
 
     /// Starts to receive calls of other servers.

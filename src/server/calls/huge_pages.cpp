@@ -25,7 +25,7 @@ constexpr int collapse = 25;  // the number in Linux, for C libraries that lack 
 constexpr std::uintptr_t page = 4096, huge = std::uintptr_t{2} << 20;
 constexpr std::size_t pages = huge / page;
 constexpr std::size_t enough_pages = pages / 8 * 7;  // number of used pages, so that memory grows by at most a seventh
-// A call that touches a page while it is collapsed waits. So collapsing takes at most a fifth of the time.
+// A call waits if it touches a page that is being collapsed. So collapsing takes at most a fifth of the time.
 constexpr int rest = 4;
 constexpr std::uintptr_t little = std::uintptr_t{64} << 20;  // below this, fork is short anyway
 
@@ -101,8 +101,8 @@ void collapse_into_huge_pages(const std::function<bool()>& is_over) {
     for (const std::uintptr_t at : dense) {
         if (is_over()) return;
         const auto began = std::chrono::steady_clock::now();
-        // A page cannot be collapsed if memory is short, or if another thread has freed it. In both cases it stays as
-        // it is.
+        // A page cannot be collapsed if memory is short, or if another thread has freed it. In both cases the page
+        // stays as it is.
         static_cast<void>(::madvise(reinterpret_cast<void*>(at), huge, collapse));
         std::this_thread::sleep_for(rest * (std::chrono::steady_clock::now() - began));
     }

@@ -1,5 +1,6 @@
-// Work that an idle worker may do for other threads instead of sleeping. The worker does it on its thread's own stack,
-// between two jobs. This work is not preempted, so it has to be short, or check often whether a job needs the worker.
+// Work that an idle worker may do for other threads instead of sleeping. The worker does such work on its thread's own
+// stack, between two jobs. The work is not preempted, so it has to be short, or check often whether a job needs the
+// worker.
 #pragma once
 
 #include <atomic>

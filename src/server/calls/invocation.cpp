@@ -100,8 +100,8 @@ void run_body(const procedure_entry& which, const call& how, std::span<const std
     if (!to.complete()) throw std::runtime_error{no_single_value};
 }
 
-/// Runs all parts, and writes a list of their answers, or the answer of a single call. `at` is set to the part that is
-/// running; null: none of the parts is running.
+/// Runs all parts, and writes a list of their answers, or the answer of a single call. Sets `at` to the part that is
+/// running, or to null while no part is running.
 void run_parts(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer,
                const procedure_entry*& at) {
     answer.clear();  // discards the answer of the previous attempt
@@ -139,7 +139,7 @@ void run_reading(const invocation& i, const call& how, std::span<const std::stri
                       [&](tutti::tx&) { run_parts(i, how, arguments, answer, at); });
 }
 
-/// Returns a number for each call. Clients cannot guess the next one (SplitMix64: Steele, Lea, Flood, OOPSLA 2014,
+/// Returns a number for each call. Clients cannot guess the next number (SplitMix64: Steele, Lea, Flood, OOPSLA 2014,
 /// section 5, with a random start from the system).
 std::uint64_t next_seed() {
     thread_local std::uint64_t state = (std::uint64_t{std::random_device{}()} << 32) | std::random_device{}();

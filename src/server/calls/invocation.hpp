@@ -67,7 +67,7 @@ struct log_context {
 void set_priority_and_deadline(invocation& i, std::optional<int> priority,
                                std::optional<std::chrono::microseconds> deadline, instant arrived);
 
-/// Returns true if the procedure accepts this number of arguments. Otherwise writes the error and returns false.
+/// Returns true if the procedure accepts the call's number of arguments. Otherwise writes the error and returns false.
 [[nodiscard]] bool accepts_arguments(const procedure_entry& which, std::size_t arguments, reply& to);
 
 /// Runs the call on this thread, as the job `of`. `answer` must be empty, and holds one value afterwards.
@@ -87,11 +87,11 @@ void run_again(const invocation& i, const call& how, std::span<const std::string
 /// Writes the answer of a call that was terminated in the middle of `run`. REQUIRES: `answer` is not the one that `run`
 /// was writing.
 [[nodiscard]] call_outcome answer_stack_overflow(const invocation& i, std::string& answer) noexcept;
-/// Does the same for a call that was terminated because interrupting it had no effect.
+/// Writes the answer of a call that was terminated because interrupting it had no effect.
 [[nodiscard]] call_outcome answer_terminated(const invocation& i, std::string& answer) noexcept;
 /// Replaces the answer of a call that has run, but whose effects or reads may be lost in a crash.
 [[nodiscard]] call_outcome answer_unsaved(const invocation& i, const std::string& why, std::string& answer) noexcept;
-/// Does the same for a call that too few followers have stored.
+/// Replaces the answer of a call that too few followers have stored.
 [[nodiscard]] call_outcome answer_unreplicated(const invocation& i, std::string& answer) noexcept;
 /// Writes the answer of a call that has not ended although its time limit has passed.
 void write_overdue_error(const invocation& i, std::string& answer);
