@@ -56,8 +56,7 @@ inline unsigned core_number() noexcept {
 #if defined(__x86_64__)
     unsigned number = 0;
     static_cast<void>(
-        __builtin_ia32_rdtscp(&number));  // Linux stores the core's number in TSC_AUX, and its NUMA node in the bits
-                                          // above the number
+        __builtin_ia32_rdtscp(&number));  // Linux keeps the core in TSC_AUX, and its NUMA node in the bits above it
     return number;
 #else
     return static_cast<unsigned>(::sched_getcpu());

@@ -43,8 +43,7 @@ std::unique_ptr<engine> open_single_engine(const std::string& address, const set
 #if defined(TUTTI_CLUSTER_POSTGRES)
     return open_postgres(address, how);
 #else
-    throw engine_error{"'" + address + "' is not an engine address"};  // not reached: check_address has rejected such
-                                                                       // an address already
+    throw engine_error{"'" + address + "' is not an engine address"};  // check_address has reported this already
 #endif
 }
 

@@ -87,8 +87,7 @@ struct blocking_transaction {
 struct read_snapshot {
     version at = 0;
     std::size_t group = 0;  ///< for an engine of several groups: the snapshot's only group, counted from 1, or 0
-    blocking_transaction blocked_by{};  ///< for a conflict in a group: the transaction that caused the conflict, if a
-                                        ///< wait for its end helps
+    blocking_transaction blocked_by{};  ///< for a group's conflict: the transaction in the way, if waiting for it helps
     [[nodiscard]] bool is_same_state_as(const read_snapshot& other) const noexcept {
         return at == other.at && group == other.group;
     }
@@ -177,8 +176,7 @@ struct request {
     engine_status status = engine_status::unreachable;
     version at = 0;                     ///< the version of the commit's writes (ENG8)
     std::string reason;                 ///< why the engine rejected the commit
-    blocking_transaction blocked_by{};  ///< for a conflict in a group: the transaction that caused the conflict, if a
-                                        ///< wait for its end helps
+    blocking_transaction blocked_by{};  ///< for a group's conflict: the transaction in the way, if waiting for it helps
 };
 
 /// A cache that receives its own program's commits as soon as the engine has accepted them.

@@ -8,8 +8,7 @@ namespace tutti::cluster::backend {
 namespace {
 
 constexpr std::chrono::milliseconds follow_again_delay{50};
-constexpr std::size_t max_ahead = 64;  // own commits that are held; further ones are applied when the engine reports
-                                       // them
+constexpr std::size_t max_ahead = 64;  // commits; the cache waits for the engine to report further ones
 
 const key freshness_key{"n0"};
 

@@ -122,8 +122,7 @@ private:
     std::unordered_map<std::string_view, cached_records::iterator> by_key_;  // the keys are views of cached_
     std::size_t bytes_ = 0;
     std::unordered_map<key, pending_fetch> fetches_;
-    std::deque<freshness_mark> freshness_marks_;                // writes that the applied version has not reached, by
-                                                                // ascending version
+    std::deque<freshness_mark> freshness_marks_;                // not reached yet, by ascending version
     std::map<version, std::vector<change>> own_commits_ahead_;  // commits of this program beyond the applied version
     std::shared_ptr<record_feed> feed_;
     version applied_version_ = 0;

@@ -18,9 +18,8 @@ namespace {
 using namespace etcdserverpb;
 using grpc::StatusCode;
 
-constexpr std::size_t operations = 120;      // etcd accepts 128 checks, and 128 writes, in one transaction
-                                             // (--max-txn-ops)
-constexpr std::size_t max_bytes = 1u << 20;  // etcd accepts requests of up to 1.5 MiB (--max-request-bytes)
+constexpr std::size_t operations = 120;      // etcd accepts 128 of a kind in one transaction (--max-txn-ops)
+constexpr std::size_t max_bytes = 1u << 20;  // and requests of 1.5 MiB (--max-request-bytes)
 
 struct member {
     std::shared_ptr<grpc::Channel> channel;
@@ -83,8 +82,7 @@ public:
             bool good = false;
             return queue_.AsyncNext(&what, &good, deadline) == grpc::CompletionQueue::GOT_EVENT && good;
         };
-        context_.AddMetadata("hasleader", "true");  // with this entry, a member that loses contact with the other
-                                                    // members ends the watch
+        context_.AddMetadata("hasleader", "true");  // a member that is disconnected from the others ends the watch
         stream_ = at.PrepareAsyncWatch(&context_, &queue_);
         stream_->StartCall(this);
         if (!done()) return false;

@@ -146,8 +146,7 @@ void group_client::keep_learning_members() {
                 if (!callback_ || now == reported_members_) continue;
                 reported_members_ = std::move(now);
                 callback_();
-            } catch (const std::exception&) {  // no memory, or the group rejects the request: the next round tries
-                                               // again
+            } catch (const std::exception&) {  // no memory, or the group rejects the request: the next turn tries again
             }
         }
     }};

@@ -39,9 +39,9 @@ public:
 
     struct reply {
         reply_status status =
-            reply_status::not_leader;  ///< done, refused, lost, or not_leader. If not_leader, no leader was found, and
-                                       ///< nothing is done
-        std::string message;           ///< if done, the bytes of the answer after its status; otherwise the reason
+            reply_status::not_leader;  ///< done; refused; lost; or not_leader: no leader was found, and nothing is
+                                       ///< done
+        std::string message;           ///< the answer's bytes after its status; otherwise the reason
     };
     /// Sends the request to the group, and waits for the answer. If `may_repeat` is false, the request is not sent
     /// twice, and the status is `lost` if the answer is lost.

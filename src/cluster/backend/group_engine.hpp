@@ -13,8 +13,8 @@ namespace tutti::cluster::backend {
 struct list_cursor {
     version as_of = 0;  ///< every listed record is as of this version or of a later one
     bool is_finished = false;
-    version absence = 0;                              ///< the version of absent keys in the state that the last piece
-                                                      ///< shows (import_records)
+    version absence = 0;                              ///< the absence of the state that the last piece shows
+                                                      ///< (import_records)
     std::vector<blocking_transaction> prepared;       ///< the transactions that the group has prepared now
     std::uint64_t member = 0, buckets = 0, next = 0;  ///< positions that only the answering member can interpret
 };

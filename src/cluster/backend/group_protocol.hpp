@@ -260,13 +260,10 @@ struct text_reply {
 };
 
 struct get_reply {
-    bool current = false;            ///< the records in `held` are current, and the requested version is still kept
-    std::uint64_t at = 0;            ///< version of the state; if not current, a version that includes the conflicting
-                                     ///< write
-    std::vector<held_record> found;  ///< records of the first keys of `wanted`, as many as fit into an answer, but at
-                                     ///< least one
-    transaction_name blocked_by{};   ///< if not current: the prepared transaction that caused the conflict, if there is
-                                     ///< one
+    bool current = false;            ///< `held` are current, and the version is still kept
+    std::uint64_t at = 0;            ///< version of the state; if not current, a version that has the conflicting write
+    std::vector<held_record> found;  ///< the first of `wanted`, as many as fit into an answer, but at least one
+    transaction_name blocked_by{};   ///< if not current: the prepared transaction in the way, if there is one
     template <class V>
     void fields(V& v) {
         v(current), v(at), v(found), v(blocked_by);
@@ -275,9 +272,8 @@ struct get_reply {
 
 struct commit_result {
     bool good = false;
-    std::uint64_t at = 0;           ///< version of the writes; for a conflict, a version that includes the conflicting
-                                    ///< write
-    transaction_name blocked_by{};  ///< for a conflict: the prepared transaction that caused it
+    std::uint64_t at = 0;           ///< version of its writes; for a conflict, a version that has the conflicting write
+    transaction_name blocked_by{};  ///< for a conflict: the prepared transaction in the way
     template <class V>
     void fields(V& v) {
         v(good), v(at), v(blocked_by);

@@ -41,8 +41,8 @@ postgres_address resolve_postgres(const std::string& url) {
     postgres_address all;
     for (const PQconninfoOption *g = given.get(), *u = usual.get(); g->keyword != nullptr; ++g, ++u) {
         const std::string_view name{g->keyword};
-        if (name == "service") {  // PGSERVICE is already resolved in `usual`; but a service in the address would hide
-                                  // the host that it names
+        if (name == "service") {  // PGSERVICE is already resolved in `usual`; a service in the address would hide its
+                                  // host
             if (g->val != nullptr)
                 throw engine_error{"'" + url + "' names a service, which may be anywhere: name its host and port"};
             continue;

@@ -57,8 +57,7 @@ private:
     std::vector<std::unique_ptr<group_engine>> groups_;  // used until `open`
     std::unique_ptr<sharded_engine> engine_;
     progress progress_;
-    unsigned futile_steps_ = 0;  // consecutive steps without progress; a step in which a group did not answer counts
-                                 // six times
+    unsigned futile_steps_ = 0;  // consecutive steps without progress; a step that met a silent group counts six times
 };
 
 }  // namespace tutti::cluster::backend

@@ -97,8 +97,7 @@ sharded_engine::sharded_engine(std::vector<std::unique_ptr<group_engine>> groups
     }
     abilities_.has_record_feed = false;  // the versions of different groups have no common order
     abilities_.groups = groups_.size();
-    abilities_.max_operations -= 1 + slot_map_.slots();  // one for the decision's record, and one for each slot's
-                                                         // record (SHD2)
+    abilities_.max_operations -= 1 + slot_map_.slots();  // the decision, and SHD2
     abilities_.max_bytes -= bytes_of_decision;
 }
 
@@ -126,9 +125,7 @@ void sharded_engine::announce_addresses() {
         group_engine& g = *groups_[i].group;
         layout::group_entry* const e = newest.find(g.number());
         if (e == nullptr || e->left) continue;
-        if (layouts[i].groups.empty())
-            return;  // the group does not answer; the next program that starts sends the
-                     // layout
+        if (layouts[i].groups.empty()) return;  // the group does not answer; the next program that starts sends it
         there.push_back(&g);
         std::vector<std::string> now = g.members(), then = e->addresses;
         std::ranges::sort(then);
@@ -357,9 +354,7 @@ layout sharded_engine::reload_layout(std::span<const std::size_t> except) {
         if (!open_ || groups_.index_of(e.number) != groups_.size()) continue;
         try {
             auto opened = open_(e);
-            if (!opened)
-                break;  // a group that cannot be opened ends the loop, because the places in the order are
-                        // consecutive
+            if (!opened) break;  // the places in the order are consecutive
             groups_.add(make_group_handle(std::move(opened), batch_));
         } catch (const engine_error&) {  // may succeed later
             break;

@@ -56,8 +56,7 @@ std::optional<std::vector<slot_record>> slot_map::read_records(std::size_t group
 }
 
 slot_map::refresh_result slot_map::find_owners(std::span<const std::uint32_t> slots, const slot_locations& known) {
-    constexpr unsigned max_hops = 4;  // number of groups that are asked in a row before a pause, because slots may be
-                                      // moving
+    constexpr unsigned max_hops = 4;  // hops from group to group before a pause, because slots may continue to move
     std::map<std::uint32_t, slot_location> found;
     std::map<std::size_t, std::vector<std::uint32_t>> open;  // by groups
     const auto before = locations();

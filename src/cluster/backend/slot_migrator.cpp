@@ -10,8 +10,7 @@ namespace {
 
 using state = slot_record::state;
 
-constexpr std::size_t max_bytes = 1u << 20, max_records = 1000;  // limits of one import; a record that is larger than
-                                                                 // max_bytes is imported alone
+constexpr std::size_t max_bytes = 1u << 20, max_records = 1000;  // of one import, unless one record is larger
 constexpr std::size_t few_changes = 64;  // once no more changes than these are left, the slots are write-blocked
 const key never_written{"a"};            // no program writes this key, so its version is that of keys without a record
 constexpr unsigned max_rounds = 30;      // rounds of copying changes, including failed switches
@@ -205,8 +204,7 @@ slot_migrator::migration_result slot_migrator::migrate(const std::vector<std::ui
         const auto changes = [&] {
             const engine_status status = copy_changes(slots_moved, from, to, there, cursor, count);
             copied =
-                status != engine_status::conflict;  // on a conflict, the group no longer knows changes that old, and
-                                                    // everything is copied again
+                status != engine_status::conflict;  // if the group does not know changes that old, all is copied again
             return status;
         };
         if (const engine_status status = changes(); status == engine_status::conflict) continue;
@@ -243,8 +241,8 @@ slot_migrator::migration_result slot_migrator::migrate(const std::vector<std::ui
         if (now != there || !owns_all(from, slots, records_here)) return migration_result::superseded;
         if (status == engine_status::unreachable) break;
     }
-    static_cast<void>(write_slots(from, here, slot_record::text(state::owned)));  // if this fails, programs allow
-                                                                                  // writes again (SMP2)
+    static_cast<void>(write_slots(from, here, slot_record::text(state::owned)));  // if this fails, programs do it
+                                                                                  // (SMP2)
     return migration_result::unreachable;
 }
 

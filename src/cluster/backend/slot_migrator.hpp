@@ -48,8 +48,8 @@ public:
     [[nodiscard]] bool resolve_prepared(std::size_t group, const std::set<std::uint64_t>& deciding_groups);
 
     struct migration_statistics {
-        std::size_t copied = 0, copied_again = 0, bytes = 0;  ///< number of records; of records written during the
-                                                              ///< copy; of bytes in both
+        std::size_t copied = 0, copied_again = 0, bytes = 0;  ///< records; records written during the copy; bytes of
+                                                              ///< both
     };
     [[nodiscard]] const migration_statistics& statistics() const noexcept { return statistics_; }
 

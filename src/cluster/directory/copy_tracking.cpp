@@ -76,8 +76,7 @@ void object_directory::drop_copy_holder(node_number node) {
 
 void object_directory::end_copies(shard& s, copied_objects::iterator at) {
     const object_id id = at->first;
-    std::optional<change_guard> around;  // DIR11: the object may be free again; the guard's destructor then shows it
-                                         // under this id
+    std::optional<change_guard> around;  // DIR11: the object may be free again; the guard's end shows it under that id
     if (const auto found = s.objects.find(id); found != s.objects.end()) around.emplace(s, id, found->second);
     s.copied.erase(at);
 }

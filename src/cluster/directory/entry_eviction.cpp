@@ -71,8 +71,7 @@ void object_directory::drop_erased(shard& s) {
         if (evictable_kind(id, at->second) != evictable::erased || !drop(s, id, at->second))
             list_for_eviction(s, id, at->second);
     }
-    s.changes_until_scan = s.erased.size();  // amortises the scan: entries that have to stay cost constant time per
-                                             // change
+    s.changes_until_scan = s.erased.size();  // so that entries that have to stay cost constant time per change
 }
 
 void object_directory::tidy_entry(shard& s, const object_id& id, object& o) {

@@ -66,9 +66,7 @@ void object_cache::insert(const object_id& id, node_number owner, const wire::ob
         fresh.in_order = std::prev(s.order.end());
         s.all.emplace(id, std::move(fresh));
     } catch (const std::bad_alloc&) {
-        if (!s.order.empty() && s.order.back() == id)
-            s.order.pop_back();  // removes the list node, if only this node
-                                 // was made
+        if (!s.order.empty() && s.order.back() == id) s.order.pop_back();  // undo: only the list node was made
         return;
     }
     s.bytes += bytes;

@@ -120,9 +120,8 @@ public:
     /// Records where and how a read has found an object, as a hint for the next read. The hint keeps nothing alive or
     /// locked.
     struct lookup_hint {
-        seqlock_object* object = nullptr;                   ///< null if the object is not shown
-        std::uint64_t word = seqlock_object::initial_word;  ///< the word of `object` that a read without a lock has
-                                                            ///< seen
+        seqlock_object* object = nullptr;                   ///< null: it is not shown
+        std::uint64_t word = seqlock_object::initial_word;  ///< the word that a read without a lock has seen there
     };
     /// Returns the object as it is now, or as it was at time `at`. A transaction that reads holds no lock yet, so its
     /// own locks cannot prevent the read. REQUIRES: the clock has reached `at`.
@@ -323,8 +322,7 @@ private:
         node_number came_from = no_owner;  ///< the owner before `version`, if this was another node
         std::uint64_t version = 0;
         transaction_name writer;
-        std::uint64_t locked_at = 0;  ///< the clock when `writer` acquired the lock; the version that it will write is
-                                      ///< higher
+        std::uint64_t locked_at = 0;  ///< the clock when `writer` took the lock: its version will be higher
         std::vector<transaction_name> readers;
         std::string bytes;
         std::unique_ptr<std::deque<past>> history;  ///< old values (DIR5), oldest first; null if there are none
@@ -363,8 +361,8 @@ private:
     struct alignas(64) shard {
         base::lock guard;
         std::unordered_map<object_id, object, object_id_hash> objects;
-        std::uint64_t drops = 0;  ///< how many entries were dropped; if this has grown, a local commit has to find its
-                                  ///< entries again
+        std::uint64_t drops = 0;  ///< how many entries were dropped: an entry that a local commit has found may be
+                                  ///< one of them
         std::unordered_map<object_id, watchers, object_id_hash> watched;      ///< DIR7
         std::unordered_map<object_id, reservation, object_id_hash> reserved;  ///< DIR8
         copied_objects copied;                                                ///< DIR12
@@ -580,8 +578,8 @@ private:
     std::array<std::atomic<std::uint64_t>, max_nodes>
         first_transactions_{};                                   ///< the first transaction of each node's running
                                                                  ///< process
-    std::array<std::atomic<std::uint64_t>, max_nodes> ended_{};  ///< DIR13: for each node, objects on it have ended if
-                                                                 ///< their version is not higher than this
+    std::array<std::atomic<std::uint64_t>, max_nodes> ended_{};  ///< DIR13: objects there up to that version have
+                                                                 ///< ended
 };
 
 inline bool object_directory::reread(lookup_hint& found, const object_id& id, wire::object_view& view) const {

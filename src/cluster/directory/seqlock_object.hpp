@@ -57,8 +57,7 @@ public:
     /// Closes the word. Waits while another thread keeps the word closed. REQUIRES: the word is open, or closed by an
     /// in-place commit.
     void begin_write() noexcept {
-        constexpr unsigned max_tries = 64;  // tries before a yield, which is needed because the thread that has closed
-                                            // the word may not be running
+        constexpr unsigned max_tries = 64;  // before a yield: the thread that has closed the word may not be running
         for (unsigned turn = 1;; ++turn) {
             std::uint64_t w = word_.load(std::memory_order_relaxed);
             if ((w & write_locked) == 0 &&

@@ -131,8 +131,7 @@ struct member::impl {
         return f;
     }
     replica::member_process here;
-    std::unique_ptr<exposition::web_server> page;  // declared last, so that it is destroyed first, because the page
-                                                   // calls the host
+    std::unique_ptr<exposition::web_server> page;  // destroyed first, because it calls the host
 };
 
 member::member(const member_options& options, log_callback callback) try

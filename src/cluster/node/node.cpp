@@ -122,8 +122,7 @@ node_statistics node_impl::statistics() const {
 
 void node_impl::destroy_participants() {
     std::unordered_map<core::descriptor*, std::unique_ptr<object_participant>> all;
-    const std::lock_guard hold{guard_};  // the lock is needed because other threads may read the counts until this node
-                                         // is removed
+    const std::lock_guard hold{guard_};  // other threads may read the counts until then
     all.swap(participants_);
 }
 

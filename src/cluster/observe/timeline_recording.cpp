@@ -99,9 +99,7 @@ private:
     void run_after(milliseconds by, F&& then) {
         timer_.expires_after(by);
         timer_.async_wait([this, then](asio::error_code failed) {
-            if (!failed && !has_ended() && !query_pending_)
-                then();  // the timer may have expired before it was
-                         // cancelled
+            if (!failed && !has_ended() && !query_pending_) then();  // the timer may expire before its cancellation
         });
     }
 

@@ -26,23 +26,20 @@ enum class fault : std::uint8_t {
     draw_version_early,              ///< a commit draws its version before it holds its locks
     watch_without_validation,        ///< a sleeping block learns of the next change, but not of the last one
     change_without_notification,     ///< an object changes, and its owner notifies no sleeping block
-    overlook_stale_read,             ///< a conflict is attributed to the object being opened, whichever object has
-                                     ///< changed
-    last_stale_read,                 ///< a validation uses the last node's answer to determine the first stale read
+    overlook_stale_read,             ///< a conflict counts as one of the object being opened, whatever has changed
+    last_stale_read,                 ///< a validation takes the last node's answer for the first stale read
     keep_dropped_entries,            ///< a partial roll-back keeps the entries that it should drop
     keep_overwritten_copy,           ///< a partial roll-back keeps the block's writes in the outer blocks' copies
     skip_checkpoint_validation,      ///< the end of a checkpoint validates no object
     grant_held_name,                 ///< a home grants an abstract lock that belongs to another hold
     late_claim_acquires,             ///< a late duplicate of a claim takes its names again
-    late_release_frees,              ///< a late release frees locks that its sender has acquired since then
-    no_token,                        ///< an irrevocable block does not wait until the previous irrevocable block has
-                                     ///< ended
+    late_release_frees,              ///< a late release frees locks that its sender has taken since then
+    no_token,                        ///< an irrevocable block does not wait until the last one has ended
     open_without_reserving,          ///< an irrevocable block opens objects without reserving them
     irrevocable_without_validation,  ///< a block becomes irrevocable without validating its open objects
     lock_reserved,                   ///< other transactions lock objects that an irrevocable block has reserved
-    reservation_ends_with_answer,    ///< a reservation ends as soon as the irrevocable block has received the answer
-    write_despite_readers,           ///< an irrevocable block does not wait for commits that have read objects that it
-                                     ///< writes
+    reservation_ends_with_answer,    ///< a reservation ends as soon as the irrevocable block has its answer
+    write_despite_readers,           ///< an irrevocable block does not wait for commits that have read what it writes
     no_age,                          ///< messages do not carry the age of an execution
     priority_not_carried,            ///< messages do not carry the rank of an execution
     equal_precedence_unresolved,     ///< two executions of equal rank and age do not precede each other
@@ -57,9 +54,8 @@ enum class fault : std::uint8_t {
     evict_watched,              ///< an owner hands an erased entry to its home although a block sleeps on the object
     trust_prefetched,           ///< a prefetched value is used without a check that it is current
     rejoin_as_former,           ///< a restarted node is treated as its former process
-    rejoin_before_reports,      ///< a rejoining node does not wait for the other nodes' reports about its objects
-    rejoin_at_old_version,      ///< a rejoining node shows missing objects with the version of objects that never
-                                ///< existed
+    rejoin_before_reports,      ///< a rejoining node does not wait for what the others know of its objects
+    rejoin_at_old_version,      ///< a rejoining node shows missing objects with the version that they always had
     trust_former_pointers,      ///< a home sends readers of objects that ended with a node to the rejoined node
     trust_old_pointers,         ///< a rejoining node trusts the other nodes' latest pointer to be the object's owner
     report_during_commits,      ///< a node that reports again does not wait for its commits
@@ -69,8 +65,7 @@ enum class fault : std::uint8_t {
     admit_despite_references,   ///< a node is admitted while commits and holds depend on its former process
     absent_at_all_times,        ///< objects missing since a rejoin are shown as missing to readers of older times
     drop_values_for_rejoining,  ///< old values are dropped that a rejoining node's readers may ask for
-    forward_to_former,          ///< the new process forwards readers of times before the rejoin, which are sent back to
-                                ///< it
+    forward_to_former,          ///< the new process forwards readers of times before the rejoin, and back again
     pin_without_reference,      ///< a node is admitted while commits rely on copies of its former process's objects
     keep_copies_of_lost,        ///< a node continues to read copies of a lost node's objects
     free_in_doubt_locks,        ///< a lost node's write lock is freed, even if its transaction has decided
@@ -87,13 +82,11 @@ enum class fault : std::uint8_t {
     adopt_at_own_version,             ///< a commit learnt from another participant gets a version of this node's clock
     trust_successors,                 ///< a new process is treated as the participant that had its number before
     commit_without_lost,              ///< a lost participant counts as prepared
-    withdraw_alone,                   ///< a node reports that nothing has happened, although all participants may have
-                                      ///< answered yes
+    withdraw_alone,                   ///< a node reports that nothing has happened although all may have answered yes
     resolve_anywhere,                 ///< an operator may have any participant resolve a transaction in doubt
     resolve_after_report,             ///< a node that has reported continues to decide transactions in doubt
     ask_lost_home,                    ///< a read goes to a lost home although this node has a pointer
-    transfer_lost_without_report,     ///< a node does not report that an object's transfer was lost together with its
-                                      ///< owner
+    transfer_lost_without_report,     ///< a node does not report an object whose transfer was lost with its owner
     local_commit_without_validation,  ///< a local commit compares no versions and ignores locks
     local_commit_ignores_locks,       ///< a local commit ignores the locks of other commits
     local_commit_in_parts,            ///< a local commit lets other threads read between two of its objects

@@ -169,8 +169,8 @@ void engine_enlistment::get_and_reserve(std::span<const backend::key> keys) {
         std::vector<backend::write> writes;
         for (std::size_t i = 0; i < keys.size(); ++i) {
             checks.push_back({keys[i], records_[i].at});
-            static_cast<void>(unwrap(records_[i]));  // removes a reservation; its lease has expired, because this block
-                                                     // has the lease
+            static_cast<void>(unwrap(records_[i]));  // a reservation found here is of an expired lease: this block has
+                                                     // the lease
             writes.push_back(reserve(keys[i], records_[i], fence_));
         }
         backend::version at = 0;
@@ -246,9 +246,7 @@ std::vector<backend::write> engine_enlistment::collect_writes() {
             if (fence_ != 0) writes.push_back({key_of(e.id), e.seen.exists, e.seen.bytes});  // removes the reservation
             continue;
         }
-        if (fence_ == 0 && !e.user->exists && !e.seen.exists)
-            continue;  // the block has created and erased the object,
-                       // so there is nothing to write
+        if (fence_ == 0 && !e.user->exists && !e.seen.exists) continue;  // created and erased: nothing to write
         backend::write w{key_of(e.id), e.user->exists, {}};
         if (e.user->exists) e.user->value->encode(w.bytes);
         writes.push_back(std::move(w));
@@ -263,10 +261,7 @@ vote engine_enlistment::prepare() {
     if (writes.empty()) {
         if (checks_.empty()) return vote::commit;
         const bool only = descriptor_.writes.empty() && api::is_sole_voter(descriptor_);
-        if (only)
-            return vote::commit;                                                         // a transaction that has only
-                                                                                         // read is ordered at its last
-                                                                                         // read
+        if (only) return vote::commit;                                                   // ordered at its last read
         if (!is_current() || !api::reads_are_valid(descriptor_)) return vote_restart();  // ENL5
         return vote::commit;
     }

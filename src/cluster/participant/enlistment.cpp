@@ -158,9 +158,7 @@ bool enlistment::encode_writes() {
         if (!e.fresh_image.exists()) s.value->encode(e.fresh);
         const std::size_t size =
             e.fresh_image.exists() ? sizeof e.fresh_image.tag + e.fresh_image.size : e.fresh.size();
-        if (travels && size > most)
-            node_.refuse_large();  // this holds even for an object on this node, because no
-                                   // other node could read a larger one
+        if (travels && size > most) node_.refuse_large();  // even for an object here: no other node could read it
     }
     return any;
 }

@@ -161,12 +161,12 @@ private:
     bool may_use_fast_path_ = false;  // true if no attempt runs, and the last attempt has left nothing behind
     detail::fast_path_attempt fast_path_;
     const core::policy* default_contention_policy_ = nullptr;  // the process's policy, if it is the default
-    unsigned undo_blocks_ = 0;            // number of running blocks of undo actions, during which a rolled-back
-                                          // block's locks are held
+    unsigned undo_blocks_ = 0;            // blocks of undo actions that run while a rolled-back block's locks are
+                                          // held
     std::vector<object_id> reopen_;       // objects that are opened together with the next object
-    std::int64_t wasted_opens_ = 0;       // number of rolled-back attempts of this execution, plus the number of
-                                          // objects that they have opened
-    bool is_default_contention_ = false;  // the block has the default contention policy
+    std::int64_t wasted_opens_ = 0;       // objects that rolled-back attempts of this execution have opened, plus these
+                                          // attempts
+    bool is_default_contention_ = false;  // its block has the default contention policy
     bool had_reservations_ = false;       // the last attempt had objects reserved
     bool variables_are_newer_ = false;    // the variables are newer than the objects, because a node did not answer
     std::size_t validated_ = 0;           // how many objects were open at the last validation as of now

@@ -69,8 +69,7 @@ void enlistment::reserve_irrevocably() {
         static_cast<void>(transaction_.begin());  // no local read of an irrevocable block is stale
         rpc_client_.set_attempt(transaction_.name().sequence);
     }
-    static_cast<void>(transaction_.reserve_irrevocably(named_locks_));  // no object is open, so this only sets the
-                                                                        // mode, and reserves nothing
+    static_cast<void>(transaction_.reserve_irrevocably(named_locks_));  // reserves nothing: no object is open
 }
 
 bool enlistment::freeze() {

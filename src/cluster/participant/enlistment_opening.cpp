@@ -127,8 +127,7 @@ void enlistment::open_new(std::span<const object_id> ids) {
         reopen_.clear();
         if (o == protocol_status::good) return;
         if (o == protocol_status::conflict) fail(o);
-        transaction_.roll_back_to(known);  // closes the objects again, because the body may not need the unavailable
-                                           // ones
+        transaction_.roll_back_to(known);  // the body may not need the objects that are unavailable
     }
     if (const protocol_status o = open_blocking(ids); o != protocol_status::good) fail(o);
 }
@@ -149,8 +148,7 @@ bool enlistment::on_snapshot_extended() {
     const protocol_status o = refresh_reads();
     if (o == protocol_status::good) return true;
     if (o != protocol_status::conflict) {
-        variables_are_newer_ = true;  // recorded because the snapshot of the variables has moved, even if the body
-                                      // catches the error
+        variables_are_newer_ = true;  // the variables have moved on, even if the body catches the error
         fail(o);
     }
     try_partial_rollback();
@@ -184,7 +182,7 @@ void enlistment::remember_for_reopening() {
 
 void enlistment::try_partial_rollback() {
     if (transaction_.is_snapshot())
-        return;  // the snapshot's time cannot move, so every newly opened object would conflict again
+        return;  // the snapshot's time stays, so every object opened at it would conflict again
     if (!transaction_.valid_prefix()) return api::roll_back_to_valid_reads(descriptor_);
     const tutti::detail::frame* const to = rollback_target(*transaction_.valid_prefix(), transaction_.entries().size());
     if (to == nullptr) return;

@@ -79,8 +79,7 @@ private:
     std::shared_ptr<backend::key_feed> feed_;
     std::unordered_map<backend::key, std::unordered_set<wakeup_var*>> variables_by_key_;
     std::unordered_map<wakeup_var*, std::vector<backend::key>> keys_by_variable_;
-    std::unordered_set<wakeup_var*> notifying_;  // the variables that the notifying thread is changing now, without the
-                                                 // lock
+    std::unordered_set<wakeup_var*> notifying_;  // the variables that are changed now, without the lock
     std::condition_variable notified_, open_finished_, feed_renewed_;
     std::thread thread_;
     bool broken_ = true;  // true if no feed was opened yet, or the feed has ended
