@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a program has opened: its lifetime, and the registrations of the calling thread. This file calls no other file
- * of the module.
+ * Creates and frees the data of an open device, and finds the registrations of the calling thread. This file calls no
+ * other file of the module.
  */
 #include <linux/err.h>
 #include <linux/gfp.h>

@@ -12,7 +12,7 @@
  *
  * `slots` and `members` change under `lock`, and are read under RCU.
  *
- * Calls by name between the files go down only. In the middle row, only serialization.c calls a neighbour, extension.c.
+ * Calls by name between the files go down only. Only one call stays in a row: serialization.c calls extension.c.
  * For a dead thread, deferred_free.c calls `release` of ticks.c or serialization.c through a pointer.
  *
  *	device.c

@@ -38,8 +38,8 @@ public:
     [[nodiscard]] std::shared_ptr<void> limit_end(std::chrono::milliseconds limit,
                                                   std::function<obstacles()> find_obstacles);
     void begin_serving();
-    /// The shutdown has done its work. What remains is to destroy objects, which takes seconds for each GiB of data, so
-    /// after the limit the process ends with status 0 without that.
+    /// Reports that everything is answered and saved. Only objects remain to be destroyed, which takes seconds for each
+    /// GiB of data. If they still exist at the end of the limit, the process ends with status 0.
     void complete_shutdown();
     void wait() const;
     [[nodiscard]] bool end_requested() const;

@@ -99,7 +99,7 @@ SEC("struct_ops/enqueue") void BPF_PROG(tutti_enqueue, struct task_struct *p, u6
 	scx_bpf_dsq_insert_vtime(p, queue, TUTTI_SLICE_NS, p->scx.dsq_vtime, flags);
 	kick_idle(kick);
 	/* This processor may find no other thread, and the kicked one may not be able to run this thread. */
-	if (queue == SHARED)
+	if (queue == SHARED && bpf_get_current_task_btf() == p)
 		kick_idle(scx_bpf_task_cpu(p));
 }
 

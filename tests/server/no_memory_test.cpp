@@ -9,9 +9,8 @@
 #include "server/calls/thread_pool.hpp"
 #include "server/client.hpp"
 #include "server/idle_executor.hpp"
-#include "server/net/io_thread.hpp"
+#include "server/io_thread_parts.hpp"
 #include "server/program_calls.hpp"
-#include "server/unused_service_control.hpp"
 #include "support/heap.hpp"
 
 namespace tutti::server {
@@ -75,9 +74,10 @@ TEST(no_memory, a_refused_program_call_leaks_nothing) {
 /// An I/O thread for an executor that takes nothing.
 struct full_server {
     full_server() {
-        catalogued.add("noop", {}, [] {});
-        shared.listening_sockets.push_back({listener, [](handle s) { return std::make_unique<stream>(std::move(s)); }});
-        serving.emplace(shared, 1);
+        parts.procedures.add("noop", {}, [] {});
+        parts.shared.listening_sockets.push_back(
+            {listener, [](handle s) { return std::make_unique<stream>(std::move(s)); }});
+        serving.emplace(parts.shared, 1);
         serving->start();
     }
     void end() {
@@ -86,34 +86,9 @@ struct full_server {
     }
     [[nodiscard]] std::uint16_t port() const { return port_of(listener); }
 
-    const settings how{};
-    catalog catalogued;
-    timeline shown{1};
     full_executor full;
-    client_directory clients;
-    reply_cache answers{{.answers = 1, .bytes = 1000, .time = std::chrono::minutes{1}}};
-    accounts users{std::vector<user>{}};
-    password_verifier door{users};
-    slow_log slow{std::chrono::microseconds{-1}, 0};
-    unused_service_control control;
-    const commands known{{.how = how,
-                          .procedures = catalogued,
-                          .users = users,
-                          .recorder = shown,
-                          .clients = clients,
-                          .replies = answers,
-                          .slow = slow,
-                          .control = control}};
+    io_thread_parts parts{full};
     const handle listener = listen_tcp("127.0.0.1", 0);
-    io_shared_state shared{.how = how,
-                           .known_commands = known,
-                           .runs = full,
-                           .workers = 1,
-                           .listening_sockets = {},
-                           .directory = clients,
-                           .replies = answers,
-                           .passwords = door,
-                           .slow = slow};
     std::optional<io_thread> serving;
 };
 
@@ -159,7 +134,7 @@ TEST(no_memory, a_rejected_client_does_not_count) {
             second.send("CALL noop\r\n");
             static_cast<void>(second.receive_lines(1));
         }
-        while (s.shared.clients != 0) std::this_thread::yield();
+        while (s.parts.shared.clients != 0) std::this_thread::yield();
         s.end();
         if (s.full.had_memory) break;
     }

@@ -5,13 +5,13 @@
 
 #include <array>
 #include <mutex>
+#include <optional>
 #include <semaphore>
 #include <thread>
 
 #include "server/client.hpp"
 #include "server/idle_executor.hpp"
-#include "server/net/io_thread.hpp"
-#include "server/unused_service_control.hpp"
+#include "server/io_thread_parts.hpp"
 
 namespace tutti::server {
 namespace {
@@ -103,9 +103,12 @@ private:
 /// An I/O thread whose clients have called at priorities 1, 1, 2 and 5 before.
 class reading_order : public ::testing::Test {
 protected:
-    explicit reading_order(settings how = {}) : how_{std::move(how)} {
-        catalogued_.add("noop", {}, [] {});
-        serving_.start();
+    explicit reading_order(settings how = {}) : parts_{executor_, std::move(how)} {
+        parts_.procedures.add("noop", {}, [] {});
+        parts_.shared.listening_sockets.push_back(
+            {listener_.socket, [](handle s) { return std::make_unique<stream>(std::move(s)); }});
+        serving_.emplace(parts_.shared, 1);
+        serving_->start();
         for (std::size_t i = 0; i < priorities.size(); ++i) {
             clients_.push_back(std::make_unique<client>(path_));
             call(i);
@@ -114,8 +117,8 @@ protected:
     }
     ~reading_order() override {
         clients_.clear();
-        serving_.begin_drain();
-        serving_.join();
+        serving_->begin_drain();
+        serving_->join();
         listener_.stop();
     }
 
@@ -145,36 +148,10 @@ protected:
     recording_executor executor_;
 
 private:
-    const settings how_;
-    catalog catalogued_;
-    timeline shown_{1};
-    client_directory directory_;
-    reply_cache answers_{{.answers = 1, .bytes = 1000, .time = 1min}};
-    accounts users_{std::vector<user>{}};
-    password_verifier door_{users_};
-    slow_log slow_{-1us, 0};
-    unused_service_control control_;
-    const commands known_{{.how = how_,
-                           .procedures = catalogued_,
-                           .users = users_,
-                           .recorder = shown_,
-                           .clients = directory_,
-                           .replies = answers_,
-                           .slow = slow_,
-                           .control = control_}};
+    io_thread_parts parts_;
     const std::string path_ = ::testing::TempDir() + "tutti-reading-order-" + std::to_string(::getpid());
     local_listener listener_ = listen_unix(path_);
-    io_shared_state shared_{
-        .how = how_,
-        .known_commands = known_,
-        .runs = executor_,
-        .workers = 1,
-        .listening_sockets = {{listener_.socket, [](handle s) { return std::make_unique<stream>(std::move(s)); }}},
-        .directory = directory_,
-        .replies = answers_,
-        .passwords = door_,
-        .slow = slow_};
-    io_thread serving_{shared_, 1};
+    std::optional<io_thread> serving_;
     std::vector<std::unique_ptr<client>> clients_;
 };
 

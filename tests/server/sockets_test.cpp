@@ -25,8 +25,7 @@
 #include "server/calls/thread_pool.hpp"
 #include "server/checked_settings.hpp"
 #include "server/client.hpp"
-#include "server/net/io_thread.hpp"
-#include "server/unused_service_control.hpp"
+#include "server/io_thread_parts.hpp"
 #include "support/realtime_threads.hpp"
 #include "tutti/server/endpoint.hpp"
 #include "tutti/server/service.hpp"
@@ -203,40 +202,16 @@ TEST(realtime_priority, ends_the_start_without_permission) {
 }
 
 TEST(io_thread, survives_a_client_without_memory) {
-    const settings how;
-    catalog none;
     timeline shown{1};
     thread_pool pool{1, 1, shown};
-    client_directory clients;
-    reply_cache answers{{.answers = 1, .bytes = 1000, .time = std::chrono::minutes{1}}};
-    accounts users{std::vector<user>{}};
-    password_verifier door{users};
-    slow_log slow{std::chrono::microseconds{-1}, 0};
-    unused_service_control control;
-    const commands known{{.how = how,
-                          .procedures = none,
-                          .users = users,
-                          .recorder = shown,
-                          .clients = clients,
-                          .replies = answers,
-                          .slow = slow,
-                          .control = control}};
+    io_thread_parts parts{pool};
     const handle listener = listen_tcp("127.0.0.1", 0);
-    io_shared_state shared{.how = how,
-                           .known_commands = known,
-                           .runs = pool,
-                           .workers = 1,
-                           .listening_sockets = {},
-                           .directory = clients,
-                           .replies = answers,
-                           .passwords = door,
-                           .slow = slow};
     bool first = true;
-    shared.listening_sockets.push_back({listener, [&](handle s) {
-                                            if (std::exchange(first, false)) throw std::bad_alloc{};
-                                            return std::make_unique<stream>(std::move(s));
-                                        }});
-    io_thread serving{shared, 0};
+    parts.shared.listening_sockets.push_back({listener, [&](handle s) {
+                                                  if (std::exchange(first, false)) throw std::bad_alloc{};
+                                                  return std::make_unique<stream>(std::move(s));
+                                              }});
+    io_thread serving{parts.shared, 0};
     EXPECT_TRUE(serving.responds());
     EXPECT_FALSE(serving.responds()) << "it has not gone round since";
     serving.start();

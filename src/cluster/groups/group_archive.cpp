@@ -104,15 +104,20 @@ records export_part(backend::group_engine& from, backend::version& at) {
     return all;
 }
 
-/// Throws unless an import would restore all `restored` records. The group must have no object. It must also have no
-/// later record of an erased object, because an import does not replace later records. Returns the group's version.
-backend::version need_room_for(const records& restored, backend::group_engine& in, const std::string& prefix) {
+/// Throws if the group has an object, or has erased one of the `restored` objects at a later version: an import does not
+/// replace later records. Returns the group's version.
+backend::version require_importable(const records& restored, backend::group_engine& in, const std::string& prefix) {
     backend::version now = 0;
     for (const auto& [k, r] : export_with_erased(in, now)) {
+        if (r.exists) {
+            throw engine_error{in.abilities().name + " has objects of '" + prefix +
+                               "' already, which a restore would mix with those of the file: begin a new group"};
+        }
         const auto one = restored.find(k);
-        if (!r.exists && (one == restored.end() || one->second.at > r.at)) continue;
-        throw engine_error{in.abilities().name + (r.exists ? " has" : " had, and has erased,") + " objects of '" +
-                           prefix + "' already, which a restore would mix with those of the file: begin a new group"};
+        if (one != restored.end() && one->second.at <= r.at) {
+            throw engine_error{in.abilities().name + " has erased objects of the file later, and a restore of '" +
+                               prefix + "' would not bring these objects back: begin a new group"};
+        }
     }
     return now;
 }
@@ -218,7 +223,7 @@ objects_status restore_objects(const engine_options& where, const std::string& f
     return archive::carry_out(where, [&](backend::group_engine& to) {
         backend::version at = 0;
         const archive::records all = archive::read_whole(file, at);
-        const backend::version now = archive::need_room_for(all, to, where.prefix);
+        const backend::version now = archive::require_importable(all, to, where.prefix);
         // The absence version is raised, so that a program that has read an object as absent notices the restoration
         // (backend.hpp, ENG1).
         const backend::version absence = std::max(at, now) + 1;

@@ -25,8 +25,10 @@ constexpr int collapse = 25;  // the number in Linux, for C libraries that lack 
 constexpr std::uintptr_t page = 4096, huge = std::uintptr_t{2} << 20;
 constexpr std::size_t pages = huge / page;
 constexpr std::size_t enough_pages = pages / 8 * 7;  // number of used pages, so that memory grows by at most a seventh
-// A call waits if it touches a page that is being collapsed. So collapsing takes at most a fifth of the time.
-constexpr int rest = 4;
+// A call of a procedure that touches a page waits while the page is collapsed. So after each page this thread rests for
+// several times as long, but never so long that the end of the server would have to wait for it.
+constexpr int rest_factor = 4;
+constexpr std::chrono::milliseconds longest_rest{100};
 constexpr std::uintptr_t little = std::uintptr_t{64} << 20;  // below this, fork is short anyway
 
 struct range {
@@ -104,7 +106,8 @@ void collapse_into_huge_pages(const std::function<bool()>& is_over) {
         // A page cannot be collapsed if memory is short, or if another thread has freed it. In both cases the page
         // stays as it is.
         static_cast<void>(::madvise(reinterpret_cast<void*>(at), huge, collapse));
-        std::this_thread::sleep_for(rest * (std::chrono::steady_clock::now() - began));
+        const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;
+        std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(rest_factor * took, longest_rest));
     }
 }
 
