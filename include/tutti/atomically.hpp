@@ -29,8 +29,8 @@ template <class R>
 using attempted =
     std::conditional_t<std::is_void_v<R>, bool, std::optional<std::conditional_t<std::is_void_v<R>, bool, R>>>;
 
-/// Converts a block's outcome to the caller's result. If Lenient, a cancelled block gives an empty result; otherwise a
-/// cancelled block throws `cancelled`.
+/// Converts a block's outcome to the caller's result. If Lenient, the result of a cancelled block is false or nullopt;
+/// otherwise a cancelled block throws `cancelled`.
 template <class R, bool Lenient>
 struct block_result {
     using type = R;

@@ -75,7 +75,7 @@ private:
     static constexpr std::size_t blocks = 16;
     static_assert(cells_at_first << blocks == detail::max_contexts);
 
-    /// Block k holds the cells of the contexts whose numbers start at cells_in(k).
+    /// Returns the number of cells in block k. This number is also the number of the first context in block k.
     static constexpr std::size_t cells_in(std::size_t k) noexcept { return cells_at_first << k; }
 
     var<std::uint64_t>& cell_of(tx& t, std::size_t number) {

@@ -38,7 +38,8 @@ enum class vote : std::uint8_t {
 /// - `on_retry` runs when the body calls `retry`. A participant that provides its own data to the body must ensure
 ///   that a change of these data changes a variable. The participant reads this variable here. If the participant
 ///   cannot ensure this, `on_retry` returns false, and `retry` is an error of use. If a `retry` leads to the next
-///   alternative of `or_else`, the engine calls `on_retry` only for participants that joined in the alternative left.
+///   alternative of `or_else`, the engine calls `on_retry` only for participants that joined in the alternative that
+///   called `retry`.
 /// - `on_rollback` runs when the block in which the participant joined is rolled back, in its turn among the on_abort
 ///   handlers (newest first). `on_rollback` must not fail.
 ///
@@ -153,8 +154,8 @@ public:
 
     /// Returns true if only the block itself can abort the transaction. The result is true after the block has called
     /// become_irrevocable, and inside a block of the language that runs without barriers. Returns false if the runtime
-    /// itself made the transaction irrevocable, for a deadline or after too many restarts, because the body must not
-    /// rely on irrevocability that it did not request. Costs two loads.
+    /// itself made the transaction irrevocable, for a deadline or after too many restarts. The body must not rely on
+    /// irrevocability that it did not request. Costs two loads.
     [[nodiscard]] bool irrevocable() const noexcept;
     /// Returns the number of the outermost block's attempt: 1 for the first attempt, and one more after each restart.
     [[nodiscard]] unsigned attempt() const noexcept;

@@ -6,7 +6,7 @@
 //
 // Writes go to memory under locked orecs with an undo log, although no other transaction runs. The orecs are needed
 // because accesses outside transactions read orecs, and `retry` waits until an orec changes. The log is needed because
-// an exception or a cancel rolls the writes back.
+// an exception or a cancel rolls back the writes.
 #pragma once
 
 #include "algorithms/undo.hpp"

@@ -15,8 +15,8 @@
 //   software attempt    as in norec.hpp, where "the sequence" is the sum of both
 //   software commit     lock the sequence; have hardware commits been counted since the snapshot? unlock, revalidate
 //
-// A block stops using hardware after max_hardware_attempts failed attempts, or earlier if another try would fail as
-// well. If hardware attempts of a block have often failed, an execution may skip the hardware attempts
+// An execution stops using hardware after max_hardware_attempts failed attempts, or earlier if another try would fail
+// as well. If hardware attempts of a block have often failed, an execution may skip the hardware attempts
 // (core/state/hardware_history.hpp). The two algorithms differ in what follows. Under `hytm` the block runs as any
 // optimistic transaction of NOrec, at the same time as other software and hardware transactions. Under `htm` the block
 // becomes irrevocable at its first access, so only one such block runs at a time, and no transaction commits beside it.

@@ -90,7 +90,7 @@ void reserve(tx& t, std::size_t writes, std::size_t retirements) {
     core::in_critical_region(d, [&] {
         d.writes.reserve(writes);
         if (d.frame_->parent != nullptr) d.overwritten.reserve(writes);
-        if (writes > 1) {  // a single write needs no reserve: if it throws, it has no effect
+        if (writes > 1) {  // a single write that throws has no effect
             d.algorithm_data.index.reserve(d.writes, writes);
             d.reserve_reads(2 * writes + retirements);
         }

@@ -33,9 +33,9 @@ descriptor& checked_descriptor(tx& t) {
     return d;
 }
 
-/// Replaces the engine's reason for irrevocability by the body's reason. Used if the engine had made the attempt
-/// irrevocable before the body requested irrevocability. Does not count the switch again. Drops the reason if memory
-/// runs out, as the counters do.
+/// Replaces the engine's reason for irrevocability by the body's reason, if the engine had made the attempt
+/// irrevocable before the body requested this. Does not count the switch again. Drops the reason if memory runs out, as
+/// the counters do.
 void replace_irrevocable_reason(const descriptor& d, const char* reason) noexcept {
     try {
         const observe::block_id block = d.run.block();
@@ -49,8 +49,8 @@ void tx::add(detail::handler_point point, std::unique_ptr<detail::handler> h) {
     static constexpr deferred::kind kinds[] = {deferred::kind::before_commit, deferred::kind::at_commit,
                                                deferred::kind::on_commit, deferred::kind::on_abort};
     descriptor& d = descriptor::of(*this);
-    // A usage_error is thrown before the log owns the handler, because an exception destroys the handler. A signal may
-    // be a jump, which runs no destructor, so signals are raised only after the log owns the handler.
+    // A usage_error may be thrown before the log owns the handler, because an exception destroys `h`. A signal may be a
+    // jump, which runs no destructor, so signals are raised only after the log owns the handler.
     if ((d.slow_path & (core::slow_path_idle | core::slow_path_frozen)) != 0) core::check_access(d);
     core::defer(d, kinds[static_cast<std::size_t>(point)], h.get(), nullptr);
     static_cast<void>(h.release());
@@ -68,8 +68,8 @@ void tx::join(participant& p) {
 void tx::become_irrevocable(const char* reason) {
     descriptor& d = checked_descriptor(*this);
     if (d.must_commit()) return;
-    // Without this check, the transaction would wait forever for the serial token, which an outer transaction of the
-    // same thread holds. The check does not read the token, because a biased owner has no token.
+    // Without this check, the transaction would wait forever for the irrevocable slot, which an outer transaction of
+    // the same thread occupies. The check does not read the slot, because a biased owner occupies none.
     for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {
         if (o->running() && o->is_irrevocable()) {
             throw usage_error{

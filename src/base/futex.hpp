@@ -70,7 +70,7 @@ inline constexpr std::uint64_t spin_ticks = 10'000;
 inline constexpr std::uint64_t undisturbed_wait_ticks = 5'000;
 /// The length of the first sleep. A sleep needs a heavy fence to guarantee its wake-up, but the fence interrupts the
 /// very thread that the sleeper waits for. So the first sleep omits the fence. The wake-up is lost only if that thread
-/// checks for sleepers within the same few nanoseconds. The sleep then lasts for its whole length.
+/// checks for sleepers in the nanoseconds in which the sleeper announces itself. The sleep then lasts this long.
 inline constexpr std::chrono::microseconds unfenced_sleep{100};
 /// Returns the end of the next single sleep, in a wait that ends at `wait_deadline`. A transaction that sleeps until
 /// another one ends is not woken when it is killed or interrupted. So the sleeper has to wake now and then, and check

@@ -1,6 +1,6 @@
-// Boundaries: functions that an exception must not leave, which are noexcept functions and cleanups. At a boundary, C++
-// ends the process by std::terminate. A handler of std::terminate can find the boundary while the stack is intact. The
-// handler can then throw in the boundary's caller, as if the caller had called a function that throws.
+// Boundaries: functions that an exception must not leave (noexcept functions and cleanups). At a boundary, C++ ends the
+// process by std::terminate. A handler of std::terminate can find the boundary while the stack is intact. The handler
+// can then throw in the boundary's caller, as if the caller had called a function that throws.
 //
 //   caller          its call has a landing pad, or lets exceptions pass: the exception continues as usual
 //     boundary      noexcept. Compilers may skip the destructors of its locals before std::terminate, and usually do

@@ -1,4 +1,4 @@
-// `panic`, which ends the process after an error of the runtime, and the asserts of the checking build.
+// `panic`, by which the runtime ends the process after an error, and the asserts of the checking build.
 #pragma once
 
 #include "tutti/detail/config.hpp"

@@ -25,8 +25,8 @@ void restore_priority(int thread, int nice) noexcept;
 [[nodiscard]] int scheduling_policy() noexcept;
 /// Gives the thread (0: the caller) a real-time priority. From then on, the thread runs before all threads without a
 /// real-time priority, and before threads with a lower one. The thread takes turns with threads of the same priority
-/// (SCHED_RR). Threads that it starts get no real-time priority. Any thread may call this function. Returns 0 or an
-/// error of errno. REQUIRES: the process has CAP_SYS_NICE, or a sufficient RLIMIT_RTPRIO.
+/// (SCHED_RR). Threads that it starts get no real-time priority. Any thread may call this function. Returns 0, or the
+/// value of errno. The call fails without CAP_SYS_NICE or a sufficient RLIMIT_RTPRIO.
 [[nodiscard]] TUTTI_EXPORT int set_realtime_priority(int thread, int priority) noexcept;
 /// Undoes set_realtime_priority: `policy` is the thread's former policy. Any thread may call this function.
 void clear_realtime_priority(int thread, int policy) noexcept;

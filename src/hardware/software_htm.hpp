@@ -85,8 +85,8 @@ private:
 };
 static_assert(core::hardware<software_htm>);
 
-/// Returns true if a step is in progress. Only the interleaving build uses this function, because one thread runs
-/// everything there.
+/// Returns true if a step is in progress. Only the interleaving build, where one thread runs everything, uses this
+/// function.
 [[nodiscard]] bool is_within_step() noexcept;
 
 }  // namespace tutti::hardware

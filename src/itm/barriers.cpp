@@ -21,7 +21,7 @@ using complex_extended = _Complex long double;
 
 #define TUTTI_ITM_ALIAS(of) __attribute__((visibility("default"), alias(#of)))
 
-// Declares one read function and one write function for a type, each under all its names.
+// Declares the other names of a type's read and write functions. Defines its read for a write, and its logging.
 #define TUTTI_ITM_NAMES(suffix, type)                                                           \
     extern "C" type _ITM_RaR##suffix(const void*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix);     \
     extern "C" type _ITM_RaW##suffix(const void*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix);     \

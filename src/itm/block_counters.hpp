@@ -131,8 +131,8 @@ public:
     }
     /// Records that no other transaction runs until the commit. Call this after record_switch.
     void record_alone() noexcept { alone_since_ = base::ticks(); }
-    /// Resolves the new addresses. REQUIRES: no transaction of this context runs, because resolving acquires locks of
-    /// the dynamic linker. A constructor that waits for the transaction may hold these locks.
+    /// Resolves the new addresses. REQUIRES: the owner runs no transaction, because resolving acquires locks of the
+    /// dynamic linker. A constructor that waits for a transaction of the owner may hold these locks.
     void resolve_new_addresses() noexcept {
         if (!unresolved_.empty()) [[unlikely]]
             resolve_all();

@@ -42,7 +42,7 @@ void become_serial() {
     forking_descriptor = &d;
 }
 
-// fork_alone, the server's own fork, does these steps itself (api/hooks/forking.hpp).
+// In fork_alone, the server's own fork, the thread already runs alone and has begun the copy (api/hooks/forking.hpp).
 void before_fork() {
     if (!api::is_in_fork_alone()) become_serial();
     registration_lock.lock();

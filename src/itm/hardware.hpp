@@ -16,8 +16,8 @@
 //         ends the attempt. By SER4 no software transaction runs meanwhile. A transaction that slept in retry was woken
 //         before `stopped` was set, and clears `stopped` when it runs again.
 //   HTM2  The processor guarantees that an attempt's reads are of one instant, and that its stores take effect in one
-//         step. This guarantee suffices also for privatization, because plain code that accesses what an attempt has
-//         read or written ends the attempt.
+//         step. Hardware attempts need no other guarantee, not even for privatization, because plain code that accesses
+//         what an attempt has read or written ends the attempt.
 //   HTM3  A software transaction that begins later has a snapshot of memory that contains every hardware commit
 //         completely. Hardware commits do not change orecs, and need not, because no transaction was running that could
 //         have read the orecs before.

@@ -1,7 +1,7 @@
 // glibc flushes all streams under the lock of its list of streams, and waits there for the lock of each stream. If a
-// transaction that owns a stream opens another one, it waits for the lock of the list, so the two threads wait for each
-// other forever. Therefore this library replaces glibc's functions that flush all streams. The library's versions hold
-// the lock of the list only while they try the streams' locks.
+// transaction that owns a stream opens another one meanwhile, it waits for the lock of the list, which is a deadlock.
+// Therefore this library replaces glibc's functions that flush all streams. The library's versions hold the lock of the
+// list only while they try the streams' locks.
 //
 // The library replaces _flushlbf for the same reason, and fcloseall because glibc's version acquires no lock at all, so
 // it would write uncommitted output.

@@ -24,9 +24,9 @@ inline bool runs_without_barriers(const tx& t) noexcept {
     return itm::is_block(d.frame_) && itm::runtime_state_of(d).direct;
 }
 
-/// Clones call this function with the program's library call, `of`. Returns the transaction in which that call runs.
-/// Returns null if the clone must call the C library's own function: outside of transactions, and in a block that runs
-/// without barriers. If the call makes the block run alone, the report names the call.
+/// Returns the transaction in which a clone runs. `of` is the program's call of the clone. Returns null if the clone
+/// must call the C library's own function: outside of transactions, and in a block that runs without barriers. If the
+/// call makes the block run alone, the report names the call.
 inline tx* transaction_of_call(const itm::library_call& of) noexcept {
     tx* const t = detail::current_transaction;
     if (t == nullptr || !detail::access::running(*t)) return nullptr;

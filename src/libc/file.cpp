@@ -608,7 +608,7 @@ void file::before_moving() {
     if (detaches) return move_output_to_overlay();
     if (owned_->position_moved) return;
     const off64_t kernel = ::lseek64(f_->_fileno, 0, SEEK_CUR);
-    // The loop includes the older records, because this record may be merged into an older one, and because the buffer
+    // The loop includes the older records, because this record may be merged into an older one. Besides, the buffer
     // will no longer contain the bytes to which the older records refer.
     for (owned_stream* at = owned_; at != nullptr; at = at->older) {
         if (at->file != f_ || at->position_moved) continue;

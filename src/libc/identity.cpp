@@ -1,5 +1,5 @@
-// Queries about a process and its threads, which store their answers in the program's memory. Also calls on semaphores
-// and on the values of thread-specific keys, which a roll-back undoes.
+// Queries about a process and its threads, which store their answers in the program's memory. Also calls for semaphores
+// and thread-specific data, whose effects a roll-back undoes.
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/random.h>

@@ -2,9 +2,9 @@
 //
 // The drand48 family and rand_r keep their state in plain memory without a lock. This state is treated like memory of
 // the program. random and rand guard their state by a lock that only glibc can acquire. Therefore an abstract lock
-// ensures that only one transaction at a time uses the state of random. The first use in a block saves the state, and a
-// roll-back of the block restores it with initstate and setstate. If another thread calls random outside of
-// transactions at that very moment, it may get a number of another sequence.
+// ensures that only one transaction at a time uses the state of random and rand. The first use in a block saves the
+// state, and a roll-back of the block restores it with initstate and setstate. If another thread calls random outside
+// of transactions at that very moment, it may get a number of another sequence.
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>

@@ -1,7 +1,7 @@
 // Calls that notify other threads are deferred to the commit, so that those threads find the changes of the block.
-// Calls that wait for other threads are not in this file, because such a call might never return: the other threads do
-// not see the caller's changes before its end, and cannot begin a transaction while the caller runs alone. Use retry
-// instead.
+// Calls that wait for other threads are not in this file, because such a call might never return. The other threads do
+// not see the caller's changes before its end. While the caller runs alone, they cannot begin a transaction either. Use
+// retry instead.
 #include <semaphore.h>
 
 #include <cerrno>

@@ -94,7 +94,7 @@ const void* wide_format::string(const void* from, bool wide, std::size_t limit) 
     if (wide) {
         size = length(t_, static_cast<const wchar_t*>(from), limit) * sizeof(wchar_t);
     } else {
-        // Copies only the bytes of `limit` characters, because no terminating 0 may follow these bytes.
+        // Copies the bytes of at most `limit` characters, because there may be no terminating 0 after these bytes.
         mbstate_t state{};
         cursor at{t_, static_cast<const char*>(from)};
         for (std::size_t characters = 0; characters < limit; ++size) {

@@ -15,8 +15,8 @@
 //   begin_          end_          capacity_              limit_
 //     | the entries   | room        | those set aside      |
 //
-// An entry that is set aside occupies the room that the entry had before, so setting aside entries of the log never
-// needs memory.
+// An entry that is set aside occupies as much room as the entry did before, so setting aside entries of the log never
+// needs more memory.
 #pragma once
 
 #include <algorithm>

@@ -30,8 +30,8 @@ public:
     void add(std::uint64_t duration) noexcept;
 
     /// Returns the duration that the share `q` of the sample does not exceed (nearest rank), or 0 if the sample is
-    /// empty. Sorts the sample only when a sixteenth of it has been replaced since the previous sorting. So up to a
-    /// sixteenth of the sample may be missing in the result. REQUIRES: 0 < q <= 1.
+    /// empty. A large sample is sorted only when a sixteenth of it has been replaced since the previous sorting, so the
+    /// result may be out of date by that much. REQUIRES: 0 < q <= 1.
     [[nodiscard]] std::uint64_t percentile(double q) noexcept { return percentile(q, 0); }
 
     /// Works like percentile(q), but never returns one of the `outliers` longest durations, unless the sample has no

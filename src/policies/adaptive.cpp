@@ -125,8 +125,8 @@ void wait_in_queue(core::descriptor& self) noexcept {
 }
 
 void note_defeat(core::descriptor& self) noexcept {
-    // For a queued execution, core::enqueue has recorded the defeat of an attempt that never ran. So its defeats prove
-    // nothing about the contention of its site.
+    // For a queued execution, core::enqueue may have recorded the defeat of an attempt that never ran. So the defeats
+    // of such an execution prove nothing about the contention of its site.
     if (!core::is_defeat(self.cause) || self.run.queued) return;
     contended* const c = find_or_make(self);
     if (c == nullptr) return;

@@ -3,11 +3,11 @@
 //
 // How early attempts become stricter. L, V and I are the durations of an optimistic, a visible and an irrevocable
 // attempt. A visible attempt may fail at its end. After the visible attempt, there must be time for an irrevocable
-// attempt, which may wait for its turn as long as it runs. So the visible attempt begins V + 2 I before the deadline.
-// Before the visible attempt, there must be time for two more optimistic attempts, which take 2 L more. The paper
-// assumes V = 2 L and I = L, hence its 4 L and 6 L. A scan of many variables takes 10 to 70 times as long in the
-// stricter modes. So here V and I are percentiles of the site's measurements, as L is; the paper's values apply until
-// there are measurements.
+// attempt, which may wait for its turn as long as it runs. So attempts become irrevocable V + 2 I before the deadline.
+// Before the visible attempt, there must be time for two more optimistic attempts. So attempts become visible 2 L
+// earlier than that. The paper assumes V = 2 L and I = L, hence its 4 L and 6 L. A scan of many variables takes 10 to
+// 70 times as long in the stricter modes. So here V and I are percentiles of the site's measurements, as L is; the
+// paper's values apply until there are measurements.
 //
 // Whether attempts become stricter at all. A strict attempt takes longer and delays others. So there must be evidence
 // that an ordinary attempt would be late, and that a strict one would not:

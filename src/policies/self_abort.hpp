@@ -79,9 +79,9 @@ inline constexpr core::policy yield{.name = "yield",
 // 2.1 and algorithm 1). The paper's WAIT and RELEASEALL correspond to core::wait_for_commit and to the end of every
 // attempt, which reads one flag anyway. So serialization costs nothing while no transaction waits.
 //
-// If the winner itself is aborted, the loser continues to wait until the winner has restarted and committed. But the
-// loser does not wait for a winner that waits for the loser, directly or through others. In this case, both have lost
-// to each other at the same time, so the loser runs.
+// If the winner itself is aborted, the loser continues to wait over all restarts, until the winner's execution has
+// ended. But the loser does not wait for a winner that waits for the loser, directly or through others. In this case,
+// both have lost to each other at the same time, so the loser runs.
 
 template <bool Spinning>
 void pause_until_commit(core::descriptor& self) noexcept {

@@ -13,7 +13,8 @@
 //        ^                   | it lost one      term over | -> without, and so on
 //        +-------------------+-- none came ---------------+
 //
-// If a trial finds that serialising does not pay, the rest after it is twice as long as the rest before it.
+// Each rest is twice as long as the previous one, up to `max_rest`. When serialising has won all rounds, the next rest
+// is `min_rest` again.
 //
 // Thread safety: any thread may call any function. The thread that changes the phase holds `changing_`; no thread waits
 // for that lock.

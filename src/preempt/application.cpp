@@ -6,7 +6,7 @@
 namespace tutti::preempt {
 namespace {
 
-// The entries are prefixes of file names, because all versions of a library have the same prefix.
+// The entries are prefixes, because the names of all versions of a library begin in the same way.
 constexpr std::string_view runtimes[] = {
     "libc.so",      "ld-linux",    "libpthread.so", "libdl.so",    "librt.so",     "libresolv.so",
     "libstdc++.so", "libc++.so",   "libc++abi",     "libgcc_s.so", "libunwind.so", "libasan.so",

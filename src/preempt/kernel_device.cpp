@@ -75,7 +75,7 @@ public:
         const base::lock_guard guard{lock_};
         return t.kernel == nullptr ? t.kernel_deferred : count_of(*t.kernel);
     }
-    /// REQUIRES: worker `number` runs.
+    /// REQUIRES: the worker that the module has registered under `number` runs.
     void kick(unsigned number) const noexcept { ::ioctl(fd_, TUTTI_KICK, static_cast<unsigned long>(number)); }
 
 private:

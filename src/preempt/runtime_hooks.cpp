@@ -171,7 +171,7 @@ void scheduler::sleep(core::descriptor& self, const detail::shared<std::uint32_t
     context& c = *context_of(self);
     {
         const adaptive_lock_guard guard{s.lock_};
-        // The thread that stores `woken` acquires the lock afterwards, and then finds this context if it is parked.
+        // The thread that stores `woken` acquires the lock afterwards, and then wakes this context if it waits.
         if (woken.load(std::memory_order_acquire) != 0) return;
         c.in_retry = &self;
         // Without a limit, the sleep ends by itself only for its own periodic checks.
@@ -192,7 +192,7 @@ void scheduler::park_for_network(core::descriptor& self, const detail::shared<st
     context& c = *context_of(self);
     {
         const adaptive_lock_guard guard{s.lock_};
-        // The thread that stores `woken` acquires the lock afterwards, and then finds this context if it is parked.
+        // The thread that stores `woken` acquires the lock afterwards, and then wakes this context if it waits.
         if (woken.load(std::memory_order_acquire) != 0) return;
         s.add_parked(c, nullptr, until);
     }

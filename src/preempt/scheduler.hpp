@@ -58,8 +58,8 @@ public:
     [[nodiscard]] bool has_skipped_workers() const noexcept {
         return has_skipped_workers_.load(std::memory_order_relaxed);
     }
-    /// Interrupts the least urgent work if more urgent work has waited since before the previous call, because no
-    /// running work was short enough. Any thread may call this.
+    /// Interrupts the least urgent work if more urgent work has waited since before the previous call. Such a wait
+    /// shows that no running work was short enough. Any thread may call this.
     TUTTI_EXPORT void tick_overdue() noexcept;
     /// Returns when all work accepted so far has run, including the work that it has submitted.
     void drain() noexcept;

@@ -33,7 +33,7 @@ void start_periodic(tick_target& t) {
     tick_after(t, t.interval);
 }
 
-/// Does nothing, because the worker's periodic timer makes the worker check the queue.
+/// Does nothing. With `periodic`, the worker's timer makes the worker check the queue anyway; `none` never preempts.
 void wait_for_tick(tick_target&) noexcept {}
 
 void raise_flag_then_signal(tick_target& t) noexcept {

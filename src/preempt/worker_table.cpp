@@ -48,8 +48,8 @@ bool worker_table::wake_any_for(unsigned level, wakeups& to_wake, unsigned first
     worker_state& least =
         prefers ? states_[first] : *std::ranges::min_element(states_, {}, &worker_state::committed_level);
     if (least.committed_level() >= static_cast<int>(level)) return false;
-    // With several workers, one of them becomes free after only a part of a call's time. Interrupting a worker would
-    // gain less than this wait costs, because the objects that its call owns would block other contexts.
+    // With several workers, one of them becomes free after only a part of a call's time. Interrupting a worker saves
+    // only this wait, and the objects that the interrupted call owns block other contexts.
     worker_state* const soon = how == urgency::patient && least.committed_level() >= 0 ? skip_candidate() : nullptr;
     if (soon != nullptr) skip_preemption(*soon, static_cast<int>(level));
     else wake_for(least, static_cast<int>(level), to_wake);

@@ -81,7 +81,7 @@ typedef struct tutti_options {
     /// A tutti_nesting, used only if the block runs inside another one.
     int nesting;
     /// Nanoseconds from the call until the outermost block should have committed. 0: no deadline. As the deadline comes
-    /// nearer, attempts become stricter. The distance is measured in usual durations of the block.
+    /// nearer, attempts become stricter. The time that is left is measured in usual durations of the block.
     uint64_t deadline;
     /// The deadline as a point in time of CLOCK_MONOTONIC, in nanoseconds. Time that passes before the call counts,
     /// too. Set only one of `deadline` and `deadline_at`.
@@ -97,8 +97,8 @@ typedef struct tutti_options {
     unsigned deadline_samples;
     /// The distances from the deadline, in expected durations, at which attempts begin to read visibly and to be
     /// irrevocable. 0: the distances are 6 and 4, and Tutti also measures whether the stricter modes help. If you set
-    /// other factors, Tutti uses them and measures nothing. The second factor is at least 1 and at most the first. If
-    /// both are 1, attempts become stricter only when the deadline can no longer be met.
+    /// other factors, Tutti does not measure this. The second factor is at least 1 and at most the first. If both are
+    /// 1, attempts become stricter only when the deadline can no longer be met.
     double visible_factor;
     double irrevocable_factor;
     /// The place for the outcome, or null.

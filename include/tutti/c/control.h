@@ -50,8 +50,8 @@ TUTTI_API void tutti_become_irrevocable(tutti_tx* tx, const char* reason);
 TUTTI_API void tutti_become_visible(tutti_tx* tx);
 
 /// Returns true if only the block itself can abort the transaction, because the block has requested irrevocability.
-/// Returns false if the library made the transaction irrevocable on its own, for a deadline or after too many restarts,
-/// because the body must not rely on irrevocability that it did not request. Costs two loads.
+/// Returns false if the library made the transaction irrevocable on its own, for a deadline or after too many restarts.
+/// The body must not rely on irrevocability that it did not request. Costs two loads.
 TUTTI_API bool tutti_is_irrevocable(const tutti_tx* tx);
 /// Returns 1 in the first attempt of the outermost block, and one more after each restart.
 TUTTI_API unsigned tutti_attempt(const tutti_tx* tx);

@@ -43,7 +43,8 @@ public:
     fast_path_attempt(const fast_path_attempt&) = delete;
     fast_path_attempt& operator=(const fast_path_attempt&) = delete;
 
-    /// Returns the object in which t keeps its fast-path attempts. Returns null before t's first fast-path attempt.
+    /// Returns the object for t's fast-path attempts, even if none is running. Returns null before t's current attempt
+    /// first uses its node.
     [[nodiscard]] TUTTI_ALWAYS_INLINE static fast_path_attempt* of(const tx& t) noexcept {
         return static_cast<fast_path_attempt*>(tutti::detail::access::companion_data(t));
     }
@@ -159,7 +160,7 @@ private:
     const tutti::detail::frame* block_ = nullptr;  // null: no fast-path attempt runs
     std::uint64_t time_ = 0;
     // One bit for each open object. Several objects may share a bit. The bit is computed from the seqlock object. If an
-    // open object moves to another seqlock object, the object's version is larger than time_ afterwards (FST4).
+    // open object moves to another seqlock object, the version there is larger than time_ (FST4).
     std::uint64_t bits_ = 0;
     fast_path_object* next_ = nullptr;
     bool writes_ = false;

@@ -42,7 +42,7 @@ struct rebalance_request {
 /// @throws connection_error  if a group does not answer, or the groups do not keep this prefix
 [[nodiscard]] TUTTI_EXPORT groups_status query_groups(const engine_options& where);
 
-/// Moves slots (parts of all objects) until all remaining groups have about equally many slots. A group that is removed
+/// Moves slots (sets of objects) until all remaining groups have about equally many slots. A group that is removed
 /// gives away all its slots. Programs may run meanwhile. If a call is killed, the next call continues its work. Calls
 /// `tell` after each step. If `tell` throws, the call ends, and no object is lost. O(objects that move), and for each
 /// step one scan of the keys of the group that gives the slot away.

@@ -73,8 +73,8 @@ public:
     /// Takes part in the group until `stop`. @throws member_error  if the member cannot continue, for instance because
     /// the disk is full
     void run();
-    /// Makes `run` return. If the member is the leader, `run` first transfers the leadership to another member. You can
-    /// call this function from any thread.
+    /// Makes `run` return. If the member is the leader, `run` first tries to transfer the leadership to another member.
+    /// You can call this function from any thread.
     void stop() noexcept;
     /// Returns a counter for a watchdog. The counter grows several times a second while `run` makes progress. You can
     /// call this function from any thread.

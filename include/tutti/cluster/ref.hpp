@@ -168,8 +168,8 @@ void prefetch(tx& t, const std::vector<ref<T>>& refs) {
 }
 
 /// A reference to an object that has been requested and may not have arrived yet. A future has the functions of ref<T>,
-/// which wait until the object has arrived. A future is valid only in the attempt of the block that made it. The next
-/// attempt makes a new future.
+/// which wait until the object has arrived. A future is valid for the block or attempt that made it. The next attempt
+/// makes a new future.
 template <class T>
 class future {
 public:
@@ -191,10 +191,10 @@ private:
 ///     const long fee = fee_of(today);  // meanwhile
 ///     from.write(t).balance -= 10 + fee;
 ///
-/// Only one set of objects is requested at a time: the next call waits for the earlier objects. The first use of an
-/// object waits for the object, and also reports errors and conflicts. The call itself waits if an engine holds the
-/// objects, or if the block reserves the objects that it opens. An irrevocable block reserves them, and so does a block
-/// whose policy requires it.
+/// Only one set of objects is requested at a time: the next call waits for the earlier objects. The first use, which
+/// waits, also reports errors and conflicts. The call itself waits if an engine holds the objects, or if the block
+/// reserves the objects that it opens. An irrevocable block reserves them, and so does a block whose policy requires
+/// it.
 template <class... T>
 [[nodiscard]] std::tuple<future<T>...> prefetch_async(tx& t, const ref<T>&... refs) {
     static_assert(sizeof...(T) != 0, "prefetch_async asks for one object or more");

@@ -79,9 +79,9 @@ TUTTI_EXPORT ssize_t getdelim(tx& t, char** line, std::size_t* room, int delimit
 
 /// @name Position and state of streams
 /// A seek in a regular file takes effect at once, and a roll-back seeks back. If the buffer contains output of the
-/// transaction at a seek or an input, the output is written at the commit. The transaction reads the file as this
-/// output changes it. If the commit cannot write the output, ferror reports the error. For any other stream than a
-/// fully buffered regular file, the transaction becomes irrevocable.
+/// transaction, a seek or an input does not write it: the output waits for the commit. Until then, the transaction
+/// reads the file as if the output had been written. If the commit cannot write the output, ferror reports the error.
+/// For any other stream than a fully buffered regular file, the transaction becomes irrevocable.
 /// @{
 TUTTI_EXPORT int fseek(tx& t, FILE* f, long offset, int whence);
 TUTTI_EXPORT int fseeko(tx& t, FILE* f, off_t offset, int whence);

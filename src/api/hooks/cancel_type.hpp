@@ -9,9 +9,9 @@
 
 #include "tutti/detail/annotations.hpp"
 
-/// Defines a pthread_setcanceltype that calls the C library's function of this name, and then record(type). If a
-/// pending cancellation unwinds the caller of the C library's function, record is not called. That function is looked
-/// up at the first call, which may precede the library's own initializers.
+/// Defines a pthread_setcanceltype that calls the next function of this name, usually the C library's, and then
+/// record(type). If a pending cancellation unwinds the call, record is not called. The next function is looked up at
+/// the first call, which may precede the library's own initializers.
 #define TUTTI_CANCEL_TYPE(record)                                                                                    \
     extern "C" TUTTI_EXPORT int tutti_pthread_setcanceltype(int type, int* before) __asm__("pthread_setcanceltype"); \
     extern "C" int tutti_pthread_setcanceltype(int type, int* before) {                                              \

@@ -18,9 +18,9 @@ TUTTI_ALWAYS_INLINE void join_as_single_voter(core::descriptor& d, core::data_pa
 }
 
 /// Joins the running attempt, in any of its open blocks. May restart the attempt first, so that it logs its reads.
-/// Throws std::bad_alloc. Returns true if the block has the default rules for conflicts over objects, and the thread
-/// has no other transaction around it. A block with these rules claims no precedence, and may wait and pause. Returns
-/// false for a block that has lost too often.
+/// Throws std::bad_alloc. Returns true if the block has the default rules for conflicts over objects, and no other
+/// transaction is around it. A block with these rules claims no precedence, and may wait and pause. Returns false for a
+/// block that has lost too often.
 TUTTI_EXPORT bool join_attempt(core::descriptor& d, core::data_participant& p);
 
 /// Begins a step: the data participant is about to provide new data to the body. The step belongs to the block that is
@@ -31,8 +31,9 @@ TUTTI_EXPORT void begin_step(core::descriptor& d, core::data_participant& p);
 /// that no roll-back has removed. REQUIRES: the data of this step have changed or are unavailable, and the data of all
 /// earlier steps are current. The result is the innermost open nested block that had begun before this step. Returns
 /// null if only restart_attempt helps, or if the attempt cannot be rolled back partially. Also returns null after 64
-/// partial roll-backs of an attempt, and while partial roll-backs have not helped this context. If `must_own_nothing`
-/// is true, because d has waited long for another transaction, the result is a block at whose begin d owned nothing.
+/// partial roll-backs of an attempt, and usually while partial roll-backs do not help d's context. If
+/// `must_own_nothing` is true, because d has waited long for another transaction, the result is a block at whose begin
+/// d owned nothing.
 [[nodiscard]] TUTTI_EXPORT const detail::frame* rollback_target(core::descriptor& d,
                                                                       const core::data_participant& p, std::size_t step,
                                                                       bool must_own_nothing) noexcept;

@@ -10,8 +10,8 @@ namespace tutti::api {
 
 /// Chooses the algorithm of processes with language-level blocks, unless the environment has chosen one. Ends the
 /// process with a message if the chosen algorithm does not write in place. Language-level blocks require writes in
-/// place, because compiled code reads thread-local and compiler-allocated memory directly, even after a write through a
-/// barrier. Called when src/itm is loaded.
+/// place, because GCC reads thread-local memory, and memory that a block has allocated, without barriers. It does so
+/// even after a write through a barrier. Called when src/itm is loaded.
 TUTTI_EXPORT void prepare_for_language() noexcept;
 
 /// Returns a descriptor of the calling context that may run blocks of the language. Throws std::bad_alloc.
@@ -36,13 +36,14 @@ TUTTI_EXPORT void check_jump(const void* target) noexcept;
 TUTTI_EXPORT void become_serial(core::descriptor& d) noexcept;
 
 /// Opens an outermost block of the language as the biased owner: the block runs alone because no other context begins
-/// one; see core/tokens/bias.hpp. Returns false, without opening the block, if another context may begin a block, or if
-/// statistics or a policy observe every block.
+/// one; see core/tokens/bias.hpp. Returns false, without opening the block, if the context cannot be the biased owner
+/// now, or if statistics or the policy observe every block.
 [[nodiscard]] TUTTI_EXPORT bool open_as_biased_owner(core::descriptor& d, detail::frame& f,
                                                            detail::call_site where, const options& how);
 
 /// Opens a block that has to run alone, even if other contexts begin blocks; see core/modes/serial.hpp. Returns false,
-/// without opening the block, if this block has special options, or if statistics or a policy observe every block.
+/// without opening the block, if statistics or the policy observe every block. Also returns false in a preemptable
+/// context, inside another transaction, and if the algorithm runs one transaction at a time.
 [[nodiscard]] TUTTI_EXPORT bool open_alone(core::descriptor& d, detail::frame& f, detail::call_site where,
                                                  const options& how);
 

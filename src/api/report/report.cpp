@@ -51,8 +51,8 @@ void open_early(report_request& w, const std::string& file) noexcept {
     w.inode = about.st_ino;
 }
 
-/// Returns the descriptor of the file that was opened early, or -1 if the descriptor was closed or the file deleted. A
-/// forked copy opens its own file.
+/// Returns the descriptor of the file that was opened early. Returns -1 if there is none, if the program has closed the
+/// descriptor, or if the file was deleted. A forked copy opens its own file.
 int opened_early(const report_request& w) noexcept {
     struct stat about{};
     const bool is_it = w.early >= 0 && ::getpid() == w.process && ::fstat(w.early, &about) == 0 &&

@@ -71,7 +71,7 @@ private:
         out_.begin_object().field("name", s.name).field("file", s.file).field("line", std::uint64_t{s.line});
         out_.field("function", s.function).field("cancelled", cancelled);
 #define TUTTI_SITE_COUNTER(name) out_.field(#name, s.name);
-#define TUTTI_SITE_COUNTERS(name)  // counters with several values are written below
+#define TUTTI_SITE_COUNTERS(name)  // the arrays are summarised below
 #include "observe/site_counters.def"
 #undef TUTTI_SITE_COUNTER
 #undef TUTTI_SITE_COUNTERS
@@ -93,7 +93,7 @@ private:
             for (const conflicting_site_statistics& r : s.conflicting_sites) {
                 if (r.cause != cause) continue;
                 write_aborts(cause, r.site, r.aborts);
-                unexplained -= std::min(unexplained, r.aborts);  // r.aborts may have grown since s was read
+                unexplained -= std::min(unexplained, r.aborts);  // r.aborts was read later, and may be larger
             }
             if (unexplained != 0) write_aborts(cause, std::nullopt, unexplained);
         }

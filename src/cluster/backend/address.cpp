@@ -71,7 +71,7 @@ void require_known_protocol(const settings& how) try {
 
 void require_loopback(const std::string& host, const std::string& named) {
     in_addr as_number{};
-    // Only a complete address in 127.0.0.0/8 counts, not a host name that begins like one.
+    // A host that begins with 127. must be a complete address, and not a host name that only begins like one.
     const bool is_loopback = host == "localhost" || host == "::1" || host == "[::1]" ||
                              (host.starts_with("127.") && ::inet_pton(AF_INET, host.c_str(), &as_number) == 1);
     if (!is_loopback) {

@@ -10,7 +10,7 @@ struct settings {
     std::string prefix;
     std::chrono::milliseconds request_timeout{5000};
     bool batch = false;  ///< combine concurrent requests into one (batching_engine.hpp), if the engine supports this
-    group::tls_settings tls{};  ///< only for groups, because connections to other engines are never encrypted
+    group::tls_settings tls{};  ///< only for connections to groups
 };
 
 /// Opens the engine. Throws engine_error if the address is invalid, this library was built without the engine, or the

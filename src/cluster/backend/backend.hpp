@@ -29,7 +29,7 @@
 //
 // get, commit, open_key_feed and open_record_feed return within the engine's request timeout, or not much later.
 //
-// Thread safety: every member may be called from any thread. But a read_snapshot belongs to one caller.
+// Thread safety: every member may be called from any thread, but a read_snapshot belongs to one caller.
 #pragma once
 
 #include <atomic>
@@ -100,7 +100,7 @@ enum class freshness : std::uint8_t {
 
 enum class engine_status : std::uint8_t {
     good,
-    conflict,     ///< a commit that came first has changed a checked version; nothing is written
+    conflict,     ///< another transaction was first, and nothing is written
     unreachable,  ///< the engine does not answer; nothing is written
     unknown,      ///< the engine was asked to commit, but its answer was lost
     refused,      ///< the engine will never accept this commit, and nothing is written; `reason` says what to do

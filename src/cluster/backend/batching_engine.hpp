@@ -10,9 +10,9 @@
 // requests lead to more small requests. If the second request could have any size, 32 threads would have six commits in
 // each request. With this rule, they have nine.
 //
-// Two commits agree if neither writes a key that the other checks or writes. Such commits are correct in any order, as
-// commit_all requires. Two reads agree if neither has held keys, because one instant after both calls is correct for
-// both reads.
+// Two commits agree if neither writes a key that the other checks or writes. Commits that agree are correct in any
+// order, as commit_all requires. Two reads agree if neither has held keys, because one instant after both calls is
+// correct for both reads.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once

@@ -2,9 +2,9 @@
 //
 // The cache *follows* the engine: it has applied all changes up to a version, its *applied version*. A get whose
 // snapshot is empty is answered as of the applied version, or as of the watermark if the watermark is higher. The
-// watermark is the newest version that this process has seen. So the process sees its own commits, and its state never
-// moves backwards, also between several nodes. A record without a copy is fetched as of the same version as the rest of
-// the get. So all reads of one block are of one state (ENG2 except for the instant, ENG7). The argument:
+// watermark is the newest version that this process has seen. So the process sees its own commits, and never sees its
+// engine move backwards, also between several nodes. A record without a copy is fetched as of the same version as the
+// rest of the get. So all reads of one block are of one state (ENG2 except for the instant, ENG7). The argument:
 //
 //   CCH1  A copy equals its record from the copy's own version up to the applied version. If the version that the copy
 //         was fetched at is higher, the copy equals its record up to that version. The reason is that the cache applies

@@ -69,7 +69,8 @@ std::shared_ptr<version_watermark> watermark_of_cluster(std::uint64_t cluster) {
     return found;
 }
 
-/// A watch. Operations are asynchronous, one at a time, because gRPC's blocking operations on a stream have no timeout.
+/// A watch. Operations are asynchronous, because gRPC's blocking operations on a stream have no timeout. One operation
+/// is pending at a time.
 class watcher final : public key_feed, public record_feed {
 public:
     explicit watcher(std::size_t prefix) : prefix_{prefix} {}
@@ -351,7 +352,7 @@ private:
     /// made such calls would never connect again, because gRPC would give up each attempt to connect after a timeout.
     ///
     /// The thread waits for a queue that never receives anything. A wait for the channel's state would need a timer of
-    /// gRPC. gRPC's timers use the wall clock, so this wait would not end if an operator has set the wall clock back.
+    /// gRPC. gRPC's timers use the wall clock, so this wait would not end if an operator set the wall clock back.
     bool wait_to_retry(backoff_timer& all) {
         return all.wait([this](std::chrono::milliseconds pause) {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
@@ -373,7 +374,7 @@ private:
     const std::string prefix_;
     capabilities abilities_;
     std::vector<member> members_;
-    std::atomic<std::size_t> latest_{0};  // the member that answered last
+    std::atomic<std::size_t> latest_{0};  // the member that the next request is sent to
     std::shared_ptr<backend::version_watermark> watermark_;
     commit_observer* commit_observer_ = nullptr;
 };

@@ -3,8 +3,8 @@
 // Each commit also writes a *commit record*: a record that belongs to one commit at a time, and names its owner's last
 // commit. If the answer of a commit is lost (ENG4), its commit record is read. If the commit record does not name the
 // commit, a second commit writes the commit record. This write replaces the version that the first commit checks, so
-// the first commit can never take effect. So the result is known as soon as the engine answers again. If the engine
-// does not answer within the request timeout, the result is `unknown`.
+// the first commit can never take effect. Therefore, the result is known as soon as the engine answers again. If the
+// engine does not answer within the request timeout, the result is `unknown`.
 //
 //   EXO1  A commit record is used by one commit at a time. Every commit that uses it checks the version that its owner
 //         knows.
@@ -31,7 +31,7 @@ class exactly_once {
 public:
     exactly_once(engine& through, std::chrono::milliseconds request_timeout)
         : engine_{through}, request_timeout_{request_timeout} {}
-    /// Removes this object's commit records from the engine. REQUIRES: no commit runs.
+    /// Removes this object's commit records from the engine, as far as EXO3 allows. REQUIRES: no commit runs.
     ~exactly_once();
     exactly_once(const exactly_once&) = delete;
     exactly_once& operator=(const exactly_once&) = delete;

@@ -67,8 +67,8 @@ public:
     void on_members_changed(std::function<void()> callback);
 
 private:
-    /// Requests the list of members from one member. Returns true if the leader has answered. Otherwise the next call
-    /// asks the next member.
+    /// Requests the list of members from one member. Returns true if the leader has listed the members, or if the list
+    /// must be ignored (GCL2). Otherwise the caller should soon try again.
     bool learn_members();
     [[nodiscard]] bool accept_members(const status_reply& status);
     std::unique_ptr<member_connection> acquire_connection(member_connection::clock::time_point deadline,

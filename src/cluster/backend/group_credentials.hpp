@@ -9,7 +9,7 @@
 //   CRD3  Certificates may be renewed while the process runs (wire/reloading_tls.hpp).
 //
 // A member's certificate does not contain the member's number, because the number is drawn when the member's folder is
-// made, and each side names the other member by its number (GPR1). Nor does the certificate contain the member's
+// made. Instead, each side names the member that it means (GPR1). Nor does the certificate contain the member's
 // address: this would protect little, because any member can stop its group anyway.
 //
 // Thread safety: every member may be called from any thread.

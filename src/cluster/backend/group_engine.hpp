@@ -36,8 +36,8 @@ public:
     // without a call. The arguments must outlive the returned function.
 
     /// Prepares a transaction: checks the versions as a commit does. Until `finish`, the group holds back the writes,
-    /// and keeps other transactions from overwriting the reads. If the result is unknown, the group may still prepare
-    /// the transaction later. REQUIRES: this group has never been asked to prepare that id.
+    /// and keeps other transactions from overwriting the checked records. If the result is unknown, the group may still
+    /// prepare the transaction later. REQUIRES: this group has never been asked to prepare that id.
     [[nodiscard]] virtual std::function<void()> begin_prepare(const blocking_transaction& transaction, request& r,
                                                               std::chrono::milliseconds timeout) = 0;
     /// Ends a prepared transaction: writes this group's part if `commits` is true, and releases everything. Does

@@ -129,7 +129,7 @@ enum class request_kind : std::uint8_t {
 // ---- requests: a request_kind, and one of these
 
 /// Asks for records as of version `at`, or as of now if `at` is 0. Also asks whether the records in `held` have the
-/// given versions at that version.
+/// given versions in that state.
 struct get_request {
     std::uint64_t at = 0;
     std::vector<version_check> held;
@@ -199,8 +199,8 @@ struct changed_record {
     }
 };
 
-/// Asks for the records of some slots whose keys have the given prefix. The answer contains the writes of commits after
-/// version `after`. If `after` is 0, the answer is a piece of the list of all records.
+/// Asks for the records of some slots, as far as their keys have the given prefix. The answer contains the writes of
+/// commits after version `after`. If `after` is 0, the answer is a piece of the list of all records.
 struct list_request {
     std::string prefix;
     std::uint32_t slots = 1;

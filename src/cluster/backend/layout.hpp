@@ -47,9 +47,8 @@ layout agree_on_layout(std::vector<std::unique_ptr<group_engine>>& groups, const
 /// Returns the layout in the record of the group `at`. Returns an empty layout if the group does not answer, or has no
 /// record.
 [[nodiscard]] layout read_layout(engine& at);
-/// Writes the layout to all groups. Groups with addresses are written in the order of their numbers. Returns false if
-/// another program's change was first, or a group does not answer. In this case the caller reads the groups' layout,
-/// and tries again with it.
+/// Writes the layout to all of `groups`, in the order of their numbers. Returns false if another change was first, or a
+/// group does not answer. In this case, a new try must begin with the layout that the groups have by then.
 [[nodiscard]] bool write_layout(std::vector<group_engine*> groups, const layout& to);
 
 }  // namespace tutti::cluster::backend

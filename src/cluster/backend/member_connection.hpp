@@ -20,7 +20,8 @@ public:
     using clock = std::chrono::steady_clock;
 
     /// Connects, and says hello to the group, or to any group if `group` is 0. Uses TLS if `secured` is given. On
-    /// failure, returns null. Also sets `reason`, unless the deadline passed before the reason was known.
+    /// failure, returns null, and sets `reason`. If the deadline has passed by then, `reason` keeps the text of an
+    /// earlier failure.
     [[nodiscard]] static std::unique_ptr<member_connection> open(const std::string& address, std::uint64_t group,
                                                                  clock::time_point deadline, std::string& reason,
                                                                  credentials* secured = nullptr);
@@ -30,8 +31,8 @@ public:
 
     [[nodiscard]] const std::string& address() const noexcept { return address_; }
     [[nodiscard]] std::uint64_t group() const noexcept { return group_; }
-    /// Sends a frame. Returns false if the connection is unusable. Even then the member may have received the frame,
-    /// unless `has_sent` is false.
+    /// Sends a frame. Returns false if the connection is unusable. Even then the member may have received bytes of the
+    /// frame, unless `has_sent` is false.
     [[nodiscard]] bool send(std::string_view frame, clock::time_point deadline);
     [[nodiscard]] bool has_sent() const noexcept { return has_sent_; }
     /// Returns false if the other side has ended the connection since its last use.

@@ -5,18 +5,17 @@
 // commit locks the rows of all records that it checks or writes, in the order of the keys, and holds these locks until
 // its end. The commit compares the versions of the locked rows. So no compared row changes before the commit's writes
 // are visible. Commits are ordered by their ends (two-phase locking). A get is one statement, so its snapshot contains
-// the commits up to one place in that order. A record that was never written gets a row when it is checked, so that the
-// row can be locked. SERIALIZABLE would only add conflicts.
+// the commits up to one place in that order. If a checked or written record has no row yet, the commit first adds a row
+// that it can lock. SERIALIZABLE would only add conflicts.
 //
 // No wakeup is lost (ENG5). A commit notifies only while a program listens, because NOTIFY makes commits wait for each
 // other. Versions are drawn in blocks. A listener sets the sequence @_told_until to the block up to which commits
 // notify. The sequence's value is visible at once, and never decreases. No clock is involved.
 //
 // At first, the listener takes an exclusive advisory lock. Commits hold this lock in shared mode, so the listener waits
-// for all commits that may have read the old bound. Later, the listener raises the bound before commits reach it, and
-// then reads the number of the last drawn block. A commit has drawn its block before it reads the bound. So if a commit
-// did not notify, its block is above the bound that the listener knew. The listener finds this block, and its feed
-// breaks.
+// for all commits that may have read the old bound. Later, the listener raises the bound in time, and then reads the
+// number of the last drawn block. A commit has drawn its block before it reads the bound. So if a commit did not
+// notify, its block is above the bound that the listener knew. The listener finds this block, and its feed breaks.
 //
 // A connection draws versions a block at a time (the hi/lo method of databases), and gives them to its commits. So a
 // commit's version is known when the commit is sent, and the sequence is not a point of contention.
@@ -104,13 +103,13 @@ inline constexpr std::int64_t postgres_block = 256;
 
 inline constexpr const char* postgres_draw = R"sql(SELECT nextval('"@_versions"'))sql";
 
-/// The number of further blocks for which a listener makes commits notify. The listener raises the bound again before
+/// The number of further blocks for which a listener makes commits notify. The listener raises the bound again once
 /// half of these blocks are drawn. After the last listener is gone, the commits of up to postgres_reach blocks still
 /// wait for each other.
 inline constexpr std::int64_t postgres_reach = 400;
 
-/// $1: postgres_reach. Allows one listener at a time, so that the bound never decreases. Runs in one transaction with
-/// postgres_await_commits.
+/// $1: postgres_reach. Allows one listener at a time, so that the bound never decreases. At a listener's start, this
+/// statement runs in one transaction with postgres_await_commits.
 inline constexpr const char* postgres_tell =
     R"sql(SELECT pg_advisory_xact_lock(hashtext('@_telling'));
           SELECT setval('"@_told_until"', greatest(t.last_value, v.last_value + $1))

@@ -32,15 +32,15 @@ public:
 
     prepared_resolver(const group_table& all, std::chrono::milliseconds request_timeout, const runtime_env& env)
         : groups_{all}, request_timeout_{request_timeout}, env_{env} {}
-    /// Removes the records of the remaining decisions.
+    /// Removes the records of the decisions that were passed to forget_decision and still have records.
     ~prepared_resolver();
     prepared_resolver(const prepared_resolver&) = delete;
     prepared_resolver& operator=(const prepared_resolver&) = delete;
 
     /// Resolves a transaction that `group` has prepared, as far as XGC1 and XGC2 allow.
     void resolve(const blocking_transaction& transaction, std::size_t group);
-    /// Forgets a decision that no program needs any more. The decision's record is removed later, together with other
-    /// such records (`forget` of backend.hpp).
+    /// Forgets a decision that no program needs any more. The decision's record is removed together with other such
+    /// records (`forget` of backend.hpp).
     void forget_decision(std::size_t deciding_group, std::string_view id);
 
     [[nodiscard]] std::chrono::milliseconds request_timeout() const noexcept { return request_timeout_; }

@@ -111,7 +111,7 @@ public:
                 return engine_status::unreachable;
             if (!answer.current) {
                 snapshot.blocked_by = from_wire(answer.blocked_by);
-                watermark_->raise(answer.at);  // raised, so that the next attempt sees the conflicting write
+                watermark_->raise(answer.at);  // so that the next attempt sees the conflicting write
                 return engine_status::conflict;
             }
             if (answer.found.empty() && !ask.wanted.empty()) return engine_status::unreachable;

@@ -9,7 +9,7 @@
 namespace tutti::cluster::backend {
 namespace {
 
-constexpr std::size_t at_once = 16;  // the number of slots that move, and are write-blocked, at the same time
+constexpr std::size_t at_once = 16;  // the most slots that are write-blocked at a time
 constexpr unsigned max_futile_steps = 18;
 constexpr std::string_view scheme{"tutti:"};
 
@@ -70,7 +70,7 @@ void rebalancer::add_groups(const std::vector<std::string>& all) {
         std::unique_ptr<group_engine> g = open_raft_group(members, how_);
         layout::group_entry* const known = layout_.find(g->number());
         if (known != nullptr && !known->left) continue;
-        // A group that has left cannot join again, because programs that have started since then do not know the group.
+        // A group that has left cannot join again, because programs that have started since then never ask this group.
         if (known != nullptr)
             throw engine_error{g->abilities().name + " has left and cannot come back: begin a new group instead"};
         const layout its = read_layout(*g);
@@ -153,7 +153,7 @@ bool rebalancer::step(const std::set<std::uint64_t>& leaving) {
         progress_.moved += some.size();
         futile_steps_ = 0;
     } else if (outcome == slot_migrator::migration_result::unreachable) {
-        // One or two steps without an answer are normal, because another member may be becoming the leader.
+        // One or two steps without an answer are normal while another member becomes the leader.
         if ((futile_steps_ += max_futile_steps / 3) >= max_futile_steps) throw_unanswered();
     } else if (++futile_steps_ >= max_futile_steps) {
         throw engine_error{"another program moves objects of '" + how_.prefix + "', too: wait until it has ended"};

@@ -1,5 +1,5 @@
-// Distributes the slots of a prefix evenly over its groups, a few at a time. Groups may join. A group leaves once it
-// has no slots (docs/cluster-replication.md, "Objects move").
+// Distributes the slots of a prefix evenly over its groups, a few at a time. Groups may join. A group that is to leave
+// does so once it has no slots (docs/cluster-replication.md, "Objects move").
 //
 // Thread safety: one thread uses an object.
 #pragma once
@@ -32,8 +32,8 @@ public:
     rebalancer(const std::string& address, const settings& how);
 
     [[nodiscard]] progress read_progress();
-    /// Adds and removes groups, and moves slots until the groups are even. The addresses of a group's members,
-    /// separated by commas, denote the group. Throws engine_error if a group does not answer, or if another program is
+    /// Adds and removes groups, and moves slots until the groups are even. Each string contains the addresses of one
+    /// group's members, separated by commas. Throws engine_error if a group does not answer, or if another program is
     /// moving slots at the same time.
     progress rebalance(const std::vector<std::string>& added, const std::vector<std::string>& removed,
                        const progress_callback& report);

@@ -15,7 +15,7 @@
 //         together with the objects, and each commit checks them. A record keeps its version when its slot moves, so a
 //         version from one group can be checked in another group.
 //   SHD3  A feed breaks when a slot moves to another group. Every sleeping block then checks its objects, and listens
-//         to all groups that exist at this time.
+//         to all groups that exist at that time.
 //
 // Thread safety: as in engine.
 #pragma once
@@ -47,7 +47,8 @@ public:
     void forget(std::span<const key> all) noexcept override;
     std::unique_ptr<key_feed> open_key_feed() override;
 
-    /// Requests the slots of each group from all groups that have not left. Returns false if a group does not answer.
+    /// Learns which group has which slots. Asks all groups that have not left. Returns false if a group does not
+    /// answer.
     [[nodiscard]] bool refresh_slots();
     /// Returns an object that moves slots.
     [[nodiscard]] slot_migrator migrator() noexcept { return {groups_, slot_map_, resolver_, committer_}; }
@@ -64,7 +65,8 @@ public:
 private:
     void announce_addresses();
     using slot_locations = slot_map::slot_locations;
-    /// Splits a get or commit into one request for each group, ordered by group. Returns at least one request.
+    /// Splits an operation into one request for each group that it concerns, ordered by group. Returns at least one
+    /// request.
     [[nodiscard]] std::vector<group_request> requests_by_group(const slot_locations& locations,
                                                                std::span<const check> checks,
                                                                std::span<const write> writes,

@@ -52,8 +52,8 @@ public:
     [[nodiscard]] refresh_result find_owners(std::span<const std::uint32_t> slots, const slot_locations& known);
     /// Asks the given groups which slots they have. Returns `changed` if their answers differ from the map.
     [[nodiscard]] refresh_result refresh(std::span<const std::size_t> groups);
-    /// Tries once to allow writes again to the slots that are write-blocked in `known` (SMP2), and then reads the
-    /// slots' current state.
+    /// Tries once to allow writes to the slots that are write-blocked in `known` (SMP2). Then updates the map with the
+    /// current state of `slots`.
     void resolve_write_blocked(std::span<const std::uint32_t> slots, const slot_locations& known);
     /// Returns the group's records of the slots, or nullopt if the group does not answer.
     [[nodiscard]] std::optional<std::vector<slot_record>> read_records(std::size_t group,

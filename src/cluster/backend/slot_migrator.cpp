@@ -232,7 +232,7 @@ slot_migrator::migration_result slot_migrator::migrate(const std::vector<std::ui
             const slot_map::slot_locations known = *slot_map_.locations();
             static_cast<void>(slot_map_.find_owners(slots, known));
             // Failure is ignored, because the next migrator clears remaining copies. If the slots have moved back to
-            // this group, nothing is cleared.
+            // the giving group, nothing is cleared.
             if (std::ranges::all_of(records_here, [](const slot_record& r) { return r.is == state::moved; }))
                 static_cast<void>(clear(from, slots_moved, here, [] { return engine_status::good; }));
             return migration_result::moved;
@@ -287,7 +287,7 @@ bool slot_migrator::clear(std::size_t group) {
     slot_checks still;
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (result[i].is == state::importing) {
-            slot_checks one{now[i]};  // this write makes the group reject copies of other migrators
+            slot_checks one{now[i]};  // the next write makes the group reject copies of other migrators
             if (write_slots(group, one, slot_record::text(state::moved, result[i].other)) != engine_status::good)
                 continue;
             now[i] = one.front();

@@ -1,6 +1,6 @@
 // Slots: objects of a prefix move from group to group in units of slots. The hash of a key determines its slot. The
 // number of slots is a multiple of the number of groups that the prefix began with. So as long as no slot has moved,
-// the hash alone determines a slot's group. Earlier releases, without slots, have put the objects into the same groups.
+// the hash alone determines a slot's group. Earlier releases, without slots, put the objects into the same groups.
 //
 // A group keeps the state of a slot as a record in its log, like the objects (docs/cluster-replication.md, "Objects
 // move").
@@ -18,7 +18,7 @@
 namespace tutti::cluster::backend {
 
 /// Returns the hash of a key: FNV-1a, followed by the final mixing step of MurmurHash3. The mixing step makes all bits
-/// of the hash depend on each digit of the key. The hash function must never change, because the places of objects
+/// of the hash depend on each byte of the key. The hash function must never change, because the places of objects
 /// depend on it.
 [[nodiscard]] inline std::uint64_t stable_hash(std::string_view k) noexcept {
     std::uint64_t h = 0xcbf29ce484222325ULL;

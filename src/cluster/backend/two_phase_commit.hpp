@@ -27,8 +27,8 @@ class two_phase_commit {
 public:
     two_phase_commit(const group_table& all, prepared_resolver& resolver) : groups_{all}, resolver_{resolver} {}
 
-    /// Commits `r` as in ENG3 and ENG4. `requests` has one request for each group, by ascending group, and at least
-    /// two. One of them is for group `deciding_group`.
+    /// Commits `r` as in ENG3 and ENG4. `requests` has one request for each group, in ascending order of the groups.
+    /// There are at least two requests, and one of them is for group `deciding_group`.
     void commit(request& r, std::vector<group_request>& requests, std::size_t deciding_group);
 
 private:

@@ -10,7 +10,7 @@ namespace {
 
 /// The largest number of objects of one shard that have copy holders.
 constexpr std::size_t max_copied = 4096;
-/// After a transaction has requested a write, an object needs this many times the usual number of reads until it is
+/// After a transaction has requested a write, an object needs this many times the usual number of reads before it is
 /// copied again. It is copied again at all because the write may have failed.
 constexpr int read_factor_after_writer = 32;
 constexpr int max_copy_threshold = 8192;

@@ -115,7 +115,7 @@ void object_directory::tidy(std::span<local_write> all) {
 //   5. Write the values, and open the objects.
 // If a step fails, the commit opens the closed objects unchanged, and its version stays unused.
 bool object_directory::commit_in_place(std::span<const in_place_write> all, std::uint64_t& version) noexcept {
-    // These injected faults concern the steps of a local commit, so the test must not use an in-place commit instead.
+    // These injected faults concern the steps of a local commit, so an in-place commit must not replace it.
     if (injected(fault::local_commit_without_validation) || injected(fault::local_commit_ignores_locks) ||
         injected(fault::local_commit_in_parts) || injected(fault::draw_version_early))
         return false;

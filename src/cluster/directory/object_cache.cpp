@@ -22,8 +22,8 @@ bool object_cache::read(const object_id& id, wire::object_view& view) {
     view.owner = found->owner;
     view.exists = true;
     view.version = found->version;
-    // OBC2: the clock is read with the shard locked. So the clock is read before a drop of this copy, and the drop
-    // comes before the clock of the message that reports it.
+    // OBC2: the clock is read with the shard locked. So this read of the clock comes before a drop of this copy, and
+    // the message that reports the drop takes its clock after the drop.
     view.valid_at = clock_.now();
     view.bytes = found->bytes;
     found->used = true;

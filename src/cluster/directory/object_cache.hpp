@@ -50,10 +50,10 @@ public:
     /// Returns true if there is a valid copy of that version.
     [[nodiscard]] bool is_current(const object_id& id, std::uint64_t version);
 
-    /// Returns the number of invalidations so far in the object's shard (OBC3).
+    /// Returns the number of invalidations in the object's shard until now (OBC3).
     [[nodiscard]] std::uint64_t invalidations(const object_id& id);
-    /// Keeps a copy of the value that `owner` has answered. `invalidations` is the result of `invalidations` before the
-    /// request. Keeps nothing if memory runs out. Amortised O(bytes).
+    /// Keeps a copy of the value that `owner` has answered. `invalidations` is the number that invalidations() returned
+    /// before the request. Keeps nothing if memory runs out. Amortised O(bytes).
     void insert(const object_id& id, node_number owner, const wire::object_view& view, std::uint64_t invalidations);
 
     /// Pins a copy (OBC4). Returns false if there is no valid copy of that version.
@@ -107,7 +107,7 @@ private:
     /// Makes a copy invalid, and erases it unless it is pinned. Returns true if it is erased.
     static bool drop(shard& s, copy_iterator at) noexcept;
     static void erase(shard& s, copy_iterator at) noexcept;
-    /// Makes room for `bytes` bytes. Returns false if there is not enough room.
+    /// Makes room for `bytes` bytes by erasing copies. Returns false if the room is still too small.
     [[nodiscard]] bool make_room(shard& s, std::size_t bytes) noexcept;
 
     logical_clock& clock_;

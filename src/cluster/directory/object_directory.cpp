@@ -64,7 +64,7 @@ void object_directory::erase(shard& s, const object_id& id) {
 }
 
 bool object_directory::is_guarded(const shard& s, const object_id& id, const object& o) noexcept {
-    // An object that has come from another node is guarded, because that node knows its former value.
+    // An object that has come from another node is guarded, because readers that need its former value ask that node.
     return !o.exists || o.is_locked() || o.history || o.came_from != no_owner ||
            (!s.reserved.empty() && s.reserved.contains(id)) || (!s.watched.empty() && s.watched.contains(id)) ||
            (!s.copied.empty() && s.copied.contains(id));
@@ -322,7 +322,7 @@ void object_directory::apply_decision_locked(shard& s, const object_id& id, obje
 }
 
 void object_directory::retire(shard& s, const object_id& id, object& o, std::uint64_t version, std::uint64_t needed) {
-    // For each new history, checks the next two kept histories. So a history is dropped even if its object is never
+    // Each call checks the next two kept histories, in turn. So a history is dropped even if its object is never
     // written again.
     for (std::size_t i = std::min<std::size_t>(2, s.kept.size()); i != 0; --i) {
         const object_id next = s.kept.front();
@@ -434,7 +434,7 @@ void object_directory::adopt_erased(const object_id& id, std::uint64_t version, 
         const base::lock_guard hold{s.guard};
         object& o = find_or_add_entry(s, id);
         // The message may be a late duplicate. In this case the object is here, perhaps locked again, or has another
-        // owner by now.
+        // owner by now. A locked object is hidden, so its entry has the current version (DIR11).
         const bool is_late = o.here ? version <= o.version || !o.writer.exists() : version < o.version;
         if (!is_late) {
             install_locked(s, id, o, false, {}, version, from);

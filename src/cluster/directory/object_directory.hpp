@@ -96,7 +96,8 @@ public:
     [[nodiscard]] virtual bool report_eviction(const object_id& id, node_number owner,
                                                std::uint64_t version) noexcept = 0;
     /// Asks a copy holder to drop its copy of that grant, because a transaction wants to write the object (DIR12). Any
-    /// thread may call this function, so it must not wait. The directory calls it again if the message is lost.
+    /// thread may call this function, so it must not wait. The message may be lost, because each further attempt to
+    /// write the object leads to another call.
     virtual void invalidate_copy(const object_id& id, node_number holder, std::uint64_t grant) noexcept = 0;
 };
 
@@ -136,8 +137,8 @@ public:
     /// (DIR12).
     void read_and_grant_copy(const object_id& id, wire::object_view& view, node_number with);
     /// Sets how many reads by other nodes, without a write in between, an object initially needs before it is copied
-    /// (DIR12). The directory later adjusts this number to the results. If `reads` is 0, there are no copies. Call this
-    /// function before any other member.
+    /// (DIR12). Later, the directory adjusts this number by the reads that copies have served. If `reads` is 0, there
+    /// are no copies. Call this function before any other member.
     void set_copy_threshold(unsigned reads) noexcept { copy_threshold_ = static_cast<std::int16_t>(reads); }
     /// Returns the default threshold for a cluster of `nodes` nodes. The threshold grows with `nodes`, because each
     /// copy serves only one node, which may never read the object again.
@@ -168,8 +169,8 @@ public:
     /// Reserves the object for the thread of `how`. Does not reserve the object if it is elsewhere, if another thread's
     /// reservation stays (DIR8), or if the thread may have no `more` reservations. If the object cannot be reserved, an
     /// irrevocable request is answered busy or too_large, and any other request only receives the view. The view is
-    /// that of now, with the bytes if `how.values`. While another transaction has locked the object, the answer is also
-    /// busy, although the object is then reserved. Returns true if the reservation is new for this thread.
+    /// that of now, with the bytes if `how.values`. The answer is also busy while another transaction's lock is in the
+    /// way, even if the object is reserved by then. Returns true if the reservation is new for this thread.
     [[nodiscard]] bool reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view);
     void end_reservation(const object_id& id, std::uint32_t thread) noexcept;
 
@@ -191,8 +192,8 @@ public:
         detail::typed_bytes written;  ///< the new value; empty if the object is only read
     };
     /// Commits as commit_locally does, without a shard's lock. Succeeds only if every object is shown, free, and
-    /// unchanged since its read (DIR11). Otherwise returns false without any effect. In this case another kind of
-    /// commit may succeed. REQUIRES: each object is given once, and at least one is written. O(objects), with one
+    /// unchanged since its read (DIR11). Returns false if no object has changed. In this case another kind of commit
+    /// may succeed. REQUIRES: each object is given once, and at least one is written. O(objects), with one
     /// read-modify-write of a word for each written object, and one of the clock.
     [[nodiscard]] bool commit_in_place(std::span<const in_place_write> all, std::uint64_t& version) noexcept;
     /// Commits a transaction that only uses objects of this node: validates, draws the version, and installs. Holds the
@@ -212,7 +213,7 @@ public:
     /// lost since then (DIR13).
     void set_answered_pointer(const object_id& id, node_number owner, std::uint64_t version, bool home_knows,
                               std::uint64_t losses);
-    /// Takes over an object that was erased at another node, because that node evicts the object (DIR9). REQUIRES: this
+    /// Takes over an object that was erased at another node, because that node evicts its entry (DIR9). REQUIRES: this
     /// node is the object's home.
     void adopt_erased(const object_id& id, std::uint64_t version, node_number from);
 
@@ -272,13 +273,13 @@ public:
                    first_transactions_[who.node % first_transactions_.size()].load(std::memory_order_relaxed) &&
                !injected(fault::forget_former_process);
     }
-    /// Ends an object whose pointer here has no version above `seen`. From then on, the object is here, and does not
-    /// exist, with version `version`. REQUIRES: this node is the object's home.
+    /// Ends an object whose pointer here has no version above `seen`. From then on, the object is here, does not exist,
+    /// and has the version `version`. REQUIRES: this node is the object's home.
     void erase_lost(const object_id& id, std::uint64_t seen, std::uint64_t version);
     /// Returns the known owner and version of each object that is elsewhere, or has its home elsewhere.
     [[nodiscard]] std::vector<wire::owner_update> list_owned_elsewhere();
     /// Initializes the directory of a rejoining node. An object that is homed here and listed in `elsewhere` is at the
-    /// node that the list names. Every other object that is homed here does not exist, with version `version`.
+    /// node that the list names. Every other object that is homed here does not exist, and has the version `version`.
     /// REQUIRES: this node is new, and no other node has sent a request to it.
     void reset(std::uint64_t version, std::span<const wire::owner_update> elsewhere);
     /// Ends the objects homed here that a former process of the node owned in versions up to `version`.
@@ -368,7 +369,7 @@ private:
         copied_objects copied;                                                ///< DIR12
         std::unordered_map<object_id, node_number, object_id_hash> transfer_lost;
         std::array<read_count, read_counts> reads{};
-        std::uint64_t no_grant_until = 0;  ///< DIR12: the clock has passed this value, so later grants are higher
+        std::uint64_t no_grant_until = 0;  ///< DIR12: no copy is granted until the clock has passed this value
         std::deque<object_id> kept;        ///< objects with a history, and some that had one
         // DIR9. Listed entries may have changed or been dropped since they were listed.
         std::deque<object_id> pointers, erased;
@@ -442,7 +443,7 @@ private:
 
     shard& shard_of(const object_id& id) noexcept { return shards_[(object_id_hash{}(id) >> 20) % shards_.size()]; }
     /// Returns the object's entry. If there is no entry, makes one. At the object's home, the new entry says that the
-    /// object was never written. At other nodes, the new entry is a pointer to the home.
+    /// object does not exist. At other nodes, the new entry is a pointer to the home.
     object& find_or_add_entry(shard& s, const object_id& id);
     void erase(shard& s, const object_id& id);
     void read(const object_id& id, wire::object_view& view, std::uint64_t at, lookup_hint* found);
@@ -465,7 +466,7 @@ private:
         if (c.enough == 0) c.enough = copy_threshold_;
         return c;
     }
-    /// Records that the object is written. From now on, no node has a copy of it.
+    /// Records that the object is written, so no node has a copy of it any more.
     void restart_read_count(shard& s, const object_id& id) noexcept {
         if (copy_threshold_ == 0) return;
         read_count_of(s, id).reads = 0;
@@ -602,8 +603,7 @@ TUTTI_ALWAYS_INLINE bool object_directory::reread(lookup_hint& found, const obje
 struct object_directory::local_write {
     const object_id* id;
     std::uint64_t version;  ///< the version that was read
-    std::string* fresh;     ///< the new value, or null if the object is only read; may be moved out, as by
-                            ///< `apply_decision`
+    std::string* fresh;     ///< the new value, or null for a read; may change as in `apply_decision`
     wire::action what;
     // The directory sets the following members:
     shard* in = nullptr;

@@ -47,7 +47,7 @@ namespace tutti::cluster {
 
 class seqlock_object : public detail::seqlock_object_base {
 public:
-    /// The word of a part that was never open. It is closed.
+    /// The word of a part that was never open. This word is closed.
     static constexpr std::uint64_t initial_word = write_locked;
     /// Returns true if a commit that has seen this word may write the object in place.
     [[nodiscard]] static bool allows_in_place_write(std::uint64_t word) noexcept {
@@ -108,8 +108,7 @@ public:
         return reinterpret_cast<seqlock_object*>(static_cast<std::uintptr_t>(version()));
     }
 
-    /// Returns the version that is shown. Only the thread that has closed the word may call this function, size and
-    /// copy_to.
+    /// Returns the version that is shown. Only the thread that has closed the word may call version, size and copy_to.
     [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::size_t size() const noexcept { return shape_.load(std::memory_order_relaxed) >> 1; }
     void copy_to(std::string& bytes) const { copy(size(), bytes); }
@@ -129,15 +128,14 @@ public:
         });
     }
     /// Reads the object as above, but copies its value to the image `to` instead of the view. Also returns false if the
-    /// value has an image of another shape.
+    /// value has another size or another type.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool try_read(const object_id& id, const logical_clock& clock,
                                                     const detail::typed_bytes& to, wire::object_view& view,
                                                     std::uint64_t& word) const noexcept {
         return read_consistently<faulty>(id, word, [&]() __attribute__((always_inline)) {
             view.valid_at = clock.now();  // SEQ3
             view.version = load<faulty>(version_);
-            // No separate check for existence is needed: a shape includes a size of at least the type's word, so only
-            // an existing object has this shape.
+            // A shape tells whether the object exists, so the comparison of the shapes also checks the existence.
             if (to.size == 0 || load<faulty>(shape_) != shape_of(true, to.size + sizeof to.tag) ||
                 load<faulty>(parts_[0]) != to.tag) [[unlikely]]
                 return false;

@@ -104,8 +104,8 @@ records export_part(backend::group_engine& from, backend::version& at) {
     return all;
 }
 
-/// Throws if the group has an object, or has erased one of the `restored` objects at a later version: an import does not
-/// replace later records. Returns the group's version.
+/// Throws if the group has an object, or has erased one of the `restored` objects at the same version or a later one.
+/// An import would leave such an object erased. Returns the group's version.
 backend::version require_importable(const records& restored, backend::group_engine& in, const std::string& prefix) {
     backend::version now = 0;
     for (const auto& [k, r] : export_with_erased(in, now)) {

@@ -184,8 +184,8 @@ void readdress_member(const std::string& folder, const std::vector<moved_address
         where.add(who.id, who.address);
         where.move(moves);
         who.address = where.of(who.id, who.address);
-        // The member reads the file in its own folder. This file is written last, so the whole change can be repeated
-        // until the file is written.
+        // The member reads its own address from the file of its identity. This file is written last, so the whole
+        // change can be repeated until the file is written.
         where.write();
         of.write_identity(who);
     } catch (const backend::engine_error& r) {

@@ -27,7 +27,7 @@ constexpr std::string_view prefix = "TUTTI_CLUSTER_";
 struct parsed_configuration {
     configuration what;
     bool node_number = false;
-    std::string nodes_at, engine_at;  // where the file sets the table; empty if the table is not set
+    std::string nodes_at, engine_at;  // the line or the variable that sets them; empty if nothing sets them
 };
 
 [[noreturn]] void refuse(const std::string& at, const std::string& why) {

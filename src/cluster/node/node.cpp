@@ -69,7 +69,7 @@ object_id node::id_at(unsigned number, const object_id& from) const {
                           std::to_string(nodes() - 1)};
     if (from.low >> shift != 0)
         throw usage_error{"id_at chooses the highest 16 bits of the id's low half: leave them 0"};
-    // The home of each next id is an arbitrary node, so on average this loop takes as many steps as there are nodes.
+    // The home of each further id is an arbitrary node, so on average this loop takes as many steps as there are nodes.
     object_id id = from;
     while (home(id) != number) {
         id.low += std::uint64_t{1} << shift;
@@ -160,7 +160,7 @@ object_participant& node_impl::find_or_make(core::descriptor& d) {
 
 namespace {
 
-// The slow path: for a context that is not the thread's latest, and for a transaction that has ended.
+// These functions handle a context that is not the thread's latest, and a transaction that has ended.
 
 [[gnu::noinline]] fast_path_attempt* find_and_open_fast_path(core::descriptor& d, node_impl& n) {
     return d.healthy() ? n.participant_of(d).open_fast_path() : nullptr;

@@ -22,7 +22,8 @@ using wire::timeline_order;
 
 constexpr std::size_t bytes_of_event = 64;  // the largest size of an event
 constexpr std::size_t max_timeline_bytes = wire::timeline_reply::max_events * bytes_of_event;
-/// The pause between two queries. A node rejects queries that follow each other too closely.
+/// The pause between two queries. A node defers a query that arrives earlier, which would distort the comparison of the
+/// clocks.
 constexpr milliseconds query_pause = 2 * wire::observer_pause;
 /// The pause between two keep-alive queries. A node disconnects an observer that is silent for the node's failure
 /// timeout.

@@ -57,7 +57,7 @@ enum class fault : std::uint8_t {
     rejoin_before_reports,      ///< a rejoining node does not wait for what the others know of its objects
     rejoin_at_old_version,      ///< a rejoining node shows missing objects with the version that they always had
     trust_former_pointers,      ///< a home sends readers of objects that ended with a node to the rejoined node
-    trust_old_pointers,         ///< a rejoining node trusts the other nodes' latest pointer to be the object's owner
+    trust_old_pointers,         ///< a rejoining node trusts that the others' latest pointer names the object's owner
     report_during_commits,      ///< a node that reports again does not wait for its commits
     accept_late_messages,       ///< a former process's messages are accepted as the new process's messages
     reuse_names,                ///< a new process reuses the former process's transaction names

@@ -30,7 +30,7 @@ void engine_enlistment::ensure_joined() {
     }
     if (is_joined()) return;
     join();
-    release_lease();  // handlers may run blocks after an attempt's roll-back, so the attempt's lease is freed first
+    release_lease();  // a rolled-back attempt's handler may run this block before that attempt has freed its lease
     if (awaited_fence_ != 0) await_lease();
     if (subscribed_) {
         node_.notifier().unsubscribe(wakeup_);
@@ -285,14 +285,14 @@ vote engine_enlistment::prepare() {
             case engine_status::good: fence_ = 0; return vote::commit;
             case engine_status::conflict:
                 if (fence_ == 0) return vote_restart();
-                // If this block still holds the lease, the conflict has one of two causes: an internal reason of the
-                // engine, or a commit that was aborted because its answer was lost. An irrevocable block cannot start
-                // over, so it commits again.
+                // If this block still holds the lease, either the engine had an internal reason for the conflict, or
+                // a commit was aborted because its answer was lost. An irrevocable block cannot start over, so it
+                // commits again.
                 static_cast<void>(is_current());
                 continue;
             case engine_status::unreachable: node_.refuse_lost(false);
             case engine_status::unknown:
-            case engine_status::refused: break;  // not reached: exactly_once throws an exception for `refused`
+            case engine_status::refused: break;  // `refused` does not occur here: exactly_once throws instead
         }
         node_.refuse_lost(true);
     }

@@ -81,7 +81,7 @@ private:
     [[nodiscard]] bool is_current();
     /// Gets the objects of an irrevocable block and reserves them.
     void get_and_reserve(std::span<const backend::key> keys);
-    /// Reads the versions that the reserved objects have by the commit of the reservations. Needed for an engine whose
+    /// Reads the versions that the commit of the reservations has given to the objects. Needed for an engine whose
     /// commits have several versions (ENG8).
     [[nodiscard]] backend::engine_status read_reserved_versions(std::span<const backend::key> keys,
                                                                 std::span<const backend::write> reserved);

@@ -74,8 +74,8 @@ public:
     void recheck() override;
     bool freeze() override;
     bool commit_one_phase() noexcept override;
-    /// Ends the attempt of the outermost block. Does nothing for a partial roll-back, during which the snapshot
-    /// continues.
+    /// Ends the attempt of the outermost block. The core does not call this function in a partial roll-back, because
+    /// the snapshot then continues.
     void on_rollback() noexcept override;
 
 private:
@@ -133,7 +133,7 @@ private:
     [[noreturn]] void fail_to_lock(protocol_status o);
     /// Records the open objects, so that the next attempt opens them in one round trip. A block that is rolled back
     /// usually opens the same objects again. With one round trip the block is shorter, so its objects become stale less
-    /// often, which was the cause of the conflict.
+    /// often. A stale object was the cause of the conflict.
     void remember_for_reopening();
     bool validate(std::uint64_t& at) override;
     void drop_objects(std::size_t kept) noexcept override;

@@ -20,8 +20,8 @@ void enlistment::acquire(std::span<const named_lock> locks) {
     api::restart_attempt(descriptor_);
 }
 
-/// Returns the name of the hold of the outermost block. By this name, the locks of the blocks around this block do not
-/// conflict with this block's locks.
+/// Returns the name of the hold of the outermost block. This block acquires its locks with this name, so that they do
+/// not conflict with the locks of the blocks around it.
 const transaction_name& enlistment::root_execution() const {
     core::descriptor* outermost = &descriptor_;
     while (outermost->outer != nullptr) outermost = outermost->outer;

@@ -11,8 +11,8 @@ namespace tutti::cluster {
 // Begins a fast-path attempt if the attempt meets all conditions. The attempt is sound and not irrevocable (DSC2 of
 // core::descriptor), and its algorithm logs reads by their orecs. A kill closes the bounds. A flag is set if this is a
 // later attempt, or if the attempt has deferred something. A first attempt has lost no conflict, so it still has the
-// default contention (api::join_attempt). The attempt does not run alone: only a block of the language begins alone,
-// and this block would be nested in it.
+// default rules for conflicts (api::join_attempt). The attempt does not run alone: only a block of the language begins
+// alone, and this block would be nested in it.
 detail::fast_path_attempt* enlistment::open_fast_path() noexcept {
     core::descriptor& d = descriptor_;
     if (!may_use_fast_path_ || fast_path_.is_running() || (d.slow_commit | d.slow_path) != 0 ||

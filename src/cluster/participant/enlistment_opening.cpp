@@ -102,7 +102,7 @@ void enlistment::open(std::span<const object_id> ids) {
 
 void enlistment::prefetch(std::span<const object_id> ids) {
     ensure_joined();
-    // Prefetched objects are opened only now, so they belong to the block that runs now.
+    // This call opens the objects that an earlier prefetch has requested, so they belong to the block that runs now.
     begin_step(transaction_.entries().size());
     if (const protocol_status o = transaction_.prefetch(ids); o != protocol_status::good) fail(o);
 }

@@ -40,8 +40,8 @@ void object_participant::add_step(std::size_t known) {
 }
 
 const tutti::detail::frame* object_participant::rollback_target(std::size_t valid_prefix, std::size_t known) {
-    // The last step that began with at most `valid_prefix` open objects has opened the next object, or was to open it.
-    // Otherwise the outermost block has opened the next object, before or after this step.
+    // Consider the last step that began with at most `valid_prefix` open objects. Either this step has opened the next
+    // object, or was to open it, or the outermost block has opened that object, before or after the step.
     const auto after = std::ranges::upper_bound(steps_, valid_prefix);
     if (after == steps_.begin()) return nullptr;
     const auto step = static_cast<std::size_t>(after - steps_.begin()) - 1;

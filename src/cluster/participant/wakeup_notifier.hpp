@@ -56,8 +56,9 @@ public:
     /// Removes the variable. The notifying thread may still change the variable once, and wake the block that sleeps on
     /// it. The block then checks its objects again.
     void unsubscribe(wakeup_var& variable);
-    /// Removes the variable. The variable does not change after this function returns. REQUIRES: the caller runs no
-    /// transaction, because the notifying thread may wait in quiescence for such a transaction.
+    /// Removes the variable. The variable does not change after this function returns.
+    /// REQUIRES: the caller runs no transaction, because the notifying thread may wait in quiescence for such a
+    /// transaction.
     void unsubscribe_and_wait(wakeup_var& variable);
     /// Ends the thread. No variable changes afterwards.
     /// REQUIRES: the caller runs no transaction, and no block sleeps.

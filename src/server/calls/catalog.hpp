@@ -19,7 +19,7 @@ struct procedure_entry {
     procedure definition;
 };
 
-/// The functions that dump the data of one name into a snapshot, and load them from a snapshot.
+/// The functions that dump the data of one name into a snapshot, and load the data from a snapshot.
 struct snapshot_hooks {
     std::string name;
     std::function<void(snapshot_writer&)> dump;

@@ -11,8 +11,8 @@ using std::chrono::microseconds;
 
 /// How long to avoid a server that has declined a call because it is full, is ending, or has other procedures.
 constexpr std::chrono::milliseconds avoided_for{100};
-/// The maximum total size in bytes of the calls that run on other servers. If a node does not read, its calls are
-/// queued in this process.
+/// The maximum total size in bytes of the calls that were sent to other servers and are not answered yet. If a node
+/// does not read, its calls are queued in this process.
 constexpr std::size_t max_forwarded_bytes = std::size_t{16} << 20;
 
 std::size_t bytes_of(const timed_call& c) {

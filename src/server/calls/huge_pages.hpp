@@ -10,8 +10,8 @@
 namespace tutti::server {
 
 /// Requests that the system collapse the memory in use of this process into huge pages (MADV_COLLAPSE, Linux 6.1). Does
-/// nothing in a process that uses little memory, or if the system does not support it. May take ten seconds for each GiB
-/// that is not yet in huge pages; other threads continue meanwhile. Ends early when `is_over` returns true.
+/// nothing in a process that uses little memory, or if the system does not support it. May take ten seconds for each
+/// GiB that is not yet in huge pages; other threads continue meanwhile. Ends early when `is_over` returns true.
 void collapse_into_huge_pages(const std::function<bool()>& is_over);
 
 }  // namespace tutti::server

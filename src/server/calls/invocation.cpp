@@ -100,8 +100,8 @@ void run_body(const procedure_entry& which, const call& how, std::span<const std
     if (!to.complete()) throw std::runtime_error{no_single_value};
 }
 
-/// Runs all parts, and writes a list of their answers, or the answer of a single call. Sets `at` to the part that is
-/// running, or to null while no part is running.
+/// Runs all parts, and writes a list of their answers, or the answer of a single call. In a list, sets `at` to the
+/// part that is running, and to null after the last part.
 void run_parts(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer,
                const procedure_entry*& at) {
     answer.clear();  // discards the answer of the previous attempt
