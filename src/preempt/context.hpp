@@ -85,7 +85,7 @@ struct context : level_list_node {
     bool is_waiting = false;              // the context is parked or about to be, and was not woken
     core::descriptor* awaited = nullptr;  // null: none in particular
     std::optional<base::deadline> wait_deadline;
-    std::size_t parked_index = 0;          // index in scheduler::parked_, if `awaited` or `wait_deadline` is set
+    std::size_t parked_index = 0;          // index in parked_contexts, if `awaited` or `wait_deadline` is set
     core::descriptor* in_retry = nullptr;  // the descriptor that sleeps in retry, if the context waits for a retry
     core::descriptor* sleeper = nullptr;   // equals in_retry, until the context is woken
     bool woken_early = false;              // the context was woken before it was parked

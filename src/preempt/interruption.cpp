@@ -89,15 +89,16 @@ void scheduler::end_waits() noexcept {
 }
 
 context* scheduler::find_stranded() noexcept {
-    if (!ending_waits_ || stranded_ != nullptr || sleeping_ == 0 || outstanding_ != sleeping_ + admission_queue_.size())
+    if (!ending_waits_ || stranded_ != nullptr || parked_.sleepers() == 0 ||
+        outstanding_ != parked_.sleepers() + admission_queue_.size())
         return nullptr;
     // The context's own thread stores `sleeping_waiter` before it acquires the lock to sleep. It clears
     // `sleeping_waiter` after the thread that wakes it has acquired the lock.
     const auto can_be_ended = [](const std::unique_ptr<context>& c) {
         return c->sleeper != nullptr && c->sleeper->sleeping_waiter != nullptr;
     };
-    const auto found = std::ranges::find_if(contexts_, can_be_ended);
-    if (found == contexts_.end()) return nullptr;
+    const auto found = std::ranges::find_if(pool_.all(), can_be_ended);
+    if (found == pool_.all().end()) return nullptr;
     context& c = **found;
     if (c.current_work.on_stranded != nullptr) c.current_work.on_stranded(c.current_work.argument);
     stranded_ = c.sleeper;

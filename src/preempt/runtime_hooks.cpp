@@ -153,7 +153,7 @@ void scheduler::wait(core::descriptor& self, core::descriptor& other, core::word
         to_wake = {};
         {
             const adaptive_lock_guard guard{s.lock_};
-            if (c.is_waiting) s.remove_parked(c);
+            if (c.is_waiting) s.parked_.remove(c);
             c.woken_early = false;
             if (context* const o = context_of(other); o != nullptr && !runs_a_transaction(other)) {
                 s.end_inheritance(*o, to_wake);
@@ -175,12 +175,9 @@ void scheduler::sleep(core::descriptor& self, const detail::shared<std::uint32_t
         if (woken.load(std::memory_order_acquire) != 0) return;
         c.in_retry = &self;
         // Without a limit, the sleep ends by itself only for its own periodic checks.
-        if (!core::retry_limit(self)) {
-            c.sleeper = &self;
-            ++s.sleeping_;
-        }
+        if (!core::retry_limit(self)) s.parked_.mark_sleeper(c, self);
         s.add_parked(c, nullptr, until);
-        s.release_place(c);
+        s.pool_.release_place(c);
         s.admit_next();
     }
     worker::current()->park();
@@ -220,44 +217,22 @@ void scheduler::wake_waiters_of(core::descriptor& d) noexcept {
     {
         const adaptive_lock_guard guard{lock_};
         if (context* const o = context_of(d); o != nullptr && !runs_a_transaction(d)) end_inheritance(*o, to_wake);
-        for (std::size_t i = parked_.size(); i-- != 0;) {
-            if (parked_[i]->awaited == &d) wake(*parked_[i], to_wake);
-        }
+        parked_.visit_listed([&](context& c) {
+            if (c.awaited == &d) wake(c, to_wake);
+        });
     }
     deliver(to_wake);
 }
 
 void scheduler::add_parked(context& c, core::descriptor* awaited, std::optional<base::deadline> until) noexcept {
     c.seen_ended_state = 0;
-    c.is_waiting = true;
-    c.awaited = awaited;
-    c.wait_deadline = until;
-    if (awaited != nullptr || until) {
-        c.parked_index = parked_.size();
-        parked_.push_back(&c);  // there is room for all contexts
-    }
-    ++parked_count_;
+    parked_.add(c, awaited, until);  // there is room for all contexts (add_context)
     ++counts_.parkings;
     if (until) c.home_worker->wake_at_latest(*until);
 }
 
-void scheduler::remove_parked(context& c) noexcept {
-    if (c.awaited != nullptr || c.wait_deadline) {
-        context* const last = parked_.back();
-        parked_[c.parked_index] = last;
-        last->parked_index = c.parked_index;
-        parked_.pop_back();
-    }
-    --parked_count_;
-    c.in_retry = nullptr;
-    if (std::exchange(c.sleeper, nullptr) != nullptr) --sleeping_;
-    c.is_waiting = false;
-    c.awaited = nullptr;
-    c.wait_deadline.reset();
-}
-
 void scheduler::wake(context& c, wakeups& to_wake) noexcept {
-    remove_parked(c);
+    parked_.remove(c);
     if (c.state != run_state::parked) {
         c.woken_early = true;  // the context's worker checks this after the context has left
         return;
@@ -268,7 +243,7 @@ void scheduler::wake(context& c, wakeups& to_wake) noexcept {
 void scheduler::inherit_level(context& to, const context& from, wakeups& to_wake) noexcept {
     const unsigned level = from.effective_level();
     context* o = &to;
-    for (std::size_t hops = contexts_.size(); o != nullptr && o != &from && hops != 0; --hops) {
+    for (std::size_t hops = pool_.all().size(); o != nullptr && o != &from && hops != 0; --hops) {
         if (o->state == run_state::pooled || o->state == run_state::unstarted) return;
         const bool sooner = from.due && (!o->due || *from.due < *o->due);
         if (level < o->effective_level() || (level == o->effective_level() && !sooner)) return;

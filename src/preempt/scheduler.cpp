@@ -41,17 +41,6 @@ const options& checked(const options& how) {
 /// several levels. Preparing a context later starts a thread, which may take milliseconds on a busy machine.
 constexpr unsigned contexts_prepared_per_worker = 4;
 
-void push(context*& on, context& c) noexcept {
-    c.next = on;
-    on = &c;
-}
-
-context& take_first(context*& of) noexcept {
-    context& first = *of;
-    of = static_cast<context*>(first.next);
-    return first;
-}
-
 }  // namespace
 
 scheduler::scheduler(const options& how)
@@ -60,9 +49,8 @@ scheduler::scheduler(const options& how)
       separates_thread_locals_{!how.shared_thread_locals && tls_block::is_available()},
       application_{source_.allow, source_.preempts},
       ready_{how.workers, how.highest_level, how.boost, how.migrate},
-      worker_table_{how.workers, how.realtime_min_priority} {
-    contexts_.reserve(how_.contexts);
-    parked_.reserve(how_.contexts);
+      worker_table_{how.workers, how.realtime_min_priority},
+      pool_{how.contexts, how.stack_bytes} {
     for (unsigned i = 0; i < how_.contexts; ++i) add_context();
     prepare_thread_locals();
     for (unsigned i = 0; i < how_.workers; ++i) workers_.push_back(std::make_unique<worker>(*this, i));
@@ -91,8 +79,8 @@ const void* scheduler::argument_here() noexcept {
 /// which costs their worker the start of a thread.
 void scheduler::prepare_thread_locals() {
     if (!separates_thread_locals_) return;
-    unsigned left = std::min(how_.contexts, contexts_prepared_per_worker * how_.workers);
-    for (auto* c = pooled_; c != nullptr && left != 0; c = static_cast<context*>(c->next), --left) c->block.emplace();
+    const std::size_t prepared = std::min(how_.contexts, contexts_prepared_per_worker * how_.workers);
+    for (const auto& c : pool_.all().last(prepared)) c->block.emplace();  // the last ones are taken first
 }
 
 void scheduler::prepare(context& c) {
@@ -170,7 +158,7 @@ void scheduler::wake_worker() noexcept {
 
 std::optional<work> scheduler::accept(const work& w, arrivals& now) noexcept {
     const unsigned level = std::min(w.priority, how_.highest_level);
-    const bool full = ready_.unstarted() + outstanding_ - places_taken_ >= how_.max_waiting;
+    const bool full = ready_.unstarted() + outstanding_ - pool_.places_taken() >= how_.max_waiting;
     try {
         if ((!full || can_shed_for(level)) && (!stopping_ || current() != nullptr)) {
             admission_queue::item item{w, base::ticks(), counts_.accepted};
@@ -210,8 +198,7 @@ work scheduler::shed_for(unsigned level) noexcept {
     const work away = last != nullptr ? last->current_work : admission_queue_.pop_last().accepted;
     if (last != nullptr) {
         withdraw(*last);
-        last->state = run_state::pooled;
-        push(pooled_, *last);
+        pool_.free_unused(*last);
     }
     --outstanding_;
     ++counts_.shed_by_level[away.priority];
@@ -231,23 +218,23 @@ context* scheduler::context_for(unsigned level) {
 
 void scheduler::withdraw(context& c) noexcept {
     ready_.withdraw(c);
-    release_place(c);
+    pool_.release_place(c);
 }
 
 context* scheduler::free_context() {
-    if (places_taken_ == how_.contexts) return nullptr;
-    if (pooled_ == nullptr && recently_run_ != nullptr) push(pooled_, take_first(recently_run_));
-    if (pooled_ == nullptr) add_context();  // all existing contexts are used by work without a place
-    prepare(*pooled_);
-    return &take_first(pooled_);
+    if (!pool_.has_place()) return nullptr;
+    if (pool_.is_exhausted()) add_context();
+    prepare(pool_.next_free());
+    return &pool_.take();
 }
 
 /// Moves work that has not begun to the most recently used context, if such a context is free. So calls that do not
 /// interrupt each other run on one stack and with the logs of one transaction. This stack and these logs stay in the
 /// cache, however many calls wait.
 context& scheduler::more_recently_run(context& c) noexcept {
-    if (recently_run_ == nullptr) return c;
-    context& used = take_first(recently_run_);
+    context* const recent = pool_.take_recently_run();
+    if (recent == nullptr) return c;
+    context& used = *recent;
     used.current_work = c.current_work;
     used.arrived = c.arrived;
     used.order = c.order;
@@ -256,19 +243,14 @@ context& scheduler::more_recently_run(context& c) noexcept {
     used.preemptions = used.inherited_level = 0;
     used.has_started = false;
     used.has_place = std::exchange(c.has_place, false);
-    used.state = std::exchange(c.state, run_state::pooled);
-    push(pooled_, c);
+    used.state = c.state;
+    pool_.free_unused(c);
     return used;
 }
 
 void scheduler::add_context() {
-    if (parked_.capacity() == contexts_.size()) parked_.reserve(2 * contexts_.size());  // room for all contexts
-    contexts_.push_back(std::make_unique<context>(how_.stack_bytes));
-    push(pooled_, *contexts_.back());
-}
-
-void scheduler::release_place(context& c) noexcept {
-    if (std::exchange(c.has_place, false)) --places_taken_;
+    parked_.make_room(pool_.all().size() + 1);
+    pool_.add();
 }
 
 void scheduler::admit_next() noexcept {
@@ -281,8 +263,7 @@ void scheduler::admit_next() noexcept {
 }
 
 void scheduler::admit(context& c, const admission_queue::item& w) noexcept {
-    c.has_place = true;
-    ++places_taken_;
+    pool_.take_place(c);
     c.current_work = w.accepted;
     c.arrived = w.arrived;
     c.order = w.order;
@@ -305,10 +286,9 @@ void scheduler::recycle(context& c) noexcept {
     c.doomed.store(false, std::memory_order_relaxed);
     c.stack_memory.close();
     ++counts_.finished;
-    release_place(c);
-    if (admission_queue_.empty() || places_taken_ == how_.contexts) {
-        c.state = run_state::pooled;
-        push(recently_run_, c);
+    pool_.release_place(c);
+    if (admission_queue_.empty() || !pool_.has_place()) {
+        pool_.free_recently_run(c);
     } else {
         admit_unannounced(c);
     }
@@ -418,12 +398,11 @@ void scheduler::wake_overdue(worker& of, wakeups& to_wake) noexcept {
     const base::deadline now = base::now();
     if (now < of.next_wakeup()) return;
     of.clear_next_wakeup();
-    for (std::size_t i = parked_.size(); i-- != 0;) {
-        context& c = *parked_[i];
-        if (c.home_worker != &of || !c.wait_deadline) continue;
+    parked_.visit_listed([&](context& c) {
+        if (c.home_worker != &of || !c.wait_deadline) return;
         if (*c.wait_deadline <= now) wake(c, to_wake);
         else of.wake_at_latest(*c.wait_deadline);
-    }
+    });
 }
 
 context* scheduler::take_next(worker& of, wakeups& to_wake) noexcept {
@@ -495,7 +474,7 @@ void scheduler::stop() noexcept {
     end_waits();
     drain();
     end_workers();
-    for (auto& c : contexts_) {
+    for (const auto& c : pool_.all()) {
         if (c->descriptor != nullptr) core::release_descriptor(*c->descriptor);
     }
 }
@@ -506,7 +485,7 @@ counts scheduler::statistics() noexcept {
     for (const auto& w : workers_) w->add_to(c);
     c.unstarted = ready_.unstarted();
     c.active = ready_.active();
-    c.parked = parked_count_;
+    c.parked = parked_.size();
     c.without_context = admission_queue_.size();
     for (unsigned l = 0; l < max_levels; ++l) c.unstarted_by_level[l] = ready_.unstarted(l) + admission_queue_.size(l);
     return c;

@@ -20,7 +20,9 @@
 #include "preempt/adaptive_lock_guard.hpp"
 #include "preempt/admission_queue.hpp"
 #include "preempt/code_map.hpp"
+#include "preempt/context_pool.hpp"
 #include "preempt/options.hpp"
+#include "preempt/parked_contexts.hpp"
 #include "preempt/ready_queue.hpp"
 #include "preempt/worker.hpp"
 #include "preempt/worker_table.hpp"
@@ -151,7 +153,6 @@ private:
     void admit_unannounced(context& c) noexcept;  // for the next work that waits for a place
     void admit_next() noexcept;                   // does the same, if there is a place and work waits for it
     void withdraw(context& c) noexcept;           // removes an unstarted context
-    void release_place(context& c) noexcept;
     void recycle(context& c) noexcept;
     /// Returns the context to which `context_slot` refers. Returns null if the context does not run the work with
     /// `argument`. REQUIRES: the lock is held.
@@ -171,7 +172,6 @@ private:
     void inherit_level(context& to, const context& from, wakeups& to_wake) noexcept;
     void end_inheritance(context& c, wakeups& to_wake) noexcept;
     void add_parked(context& c, core::descriptor* awaited, std::optional<base::deadline> until) noexcept;
-    void remove_parked(context& c) noexcept;
 
     // Called without the lock.
     void interrupt_stranded(context& c) noexcept;
@@ -204,7 +204,6 @@ private:
     const tick_source& source_;
     const bool separates_thread_locals_;
     code_map application_;
-    std::vector<std::unique_ptr<context>> contexts_;
     std::vector<std::unique_ptr<worker>> workers_;
 
     base::lock lock_;
@@ -212,19 +211,15 @@ private:
     worker_table worker_table_;
     std::atomic<bool> has_skipped_workers_{false};  // stored under the lock; read without the lock, only a hint
     std::uint64_t overdue_before_ = 0;              // work accepted before the latest tick_overdue has a lower number
-    context* pooled_ = nullptr;
-    context* recently_run_ = nullptr;  // pooled contexts that were used before, the latest one first
+    context_pool pool_;
     admission_queue admission_queue_;
-    std::vector<context*> parked_;    // contexts that wait for a transaction or a time, or are about to wait
-    std::uint64_t parked_count_ = 0;  // includes contexts that only wait to be woken
+    parked_contexts parked_;
     std::uint64_t outstanding_ = 0;
     unsigned draining_ = 0;  // number of threads that wait until no work is left
-    std::uint64_t places_taken_ = 0;
     std::uint64_t runs_ = 0;
     // True if work was admitted for a worker that is about to check the queue, so that no worker was woken. If that
     // worker continues another context instead, it wakes another worker (announce).
     bool unannounced_ = false;
-    std::uint64_t sleeping_ = 0;  // contexts with a `sleeper`, including those that cannot be interrupted
     bool ending_waits_ = false;
     core::descriptor* stranded_ =
         nullptr;  // the sleeper that is interrupted for end_waits, until `interrupt_stranded` returns
