@@ -28,27 +28,21 @@ auto fetching(std::uint64_t at, const object_cache& of) {
 
 }  // namespace
 
-void distributed_transaction::add_to_pool() {
-    pool_.push_back(std::make_unique<object_entry>());
+void distributed_transaction::allocate_entry() {
+    entries_.allocate();
     update_fast_path_limit();
 }
 
 object_entry& distributed_transaction::add(const object_id& id, const object_directory::lookup_hint& found) {
-    object_entry& e = next_entry();
+    static_cast<void>(next_entry());
     if (found.object != nullptr) location_hint_of(id) = found.object;
-    ++used_;
+    object_entry& e = entries_.add(id);
     if (snapshot_) update_fast_path_limit();
-    e.id = id;
     e.hint = found;
     e.in_copy = false;
     e.written = false;
     e.object_data = nullptr;
-    if (used_ > max_scanned) is_clean_ = false;
-    if (used_ == max_scanned + 1) {
-        for (std::size_t i = 0; i < used_; ++i) index_.emplace(pool_[i]->id, pool_[i].get());
-    } else if (used_ > max_scanned) {
-        index_.emplace(id, &e);
-    }
+    if (!entries_.uses_scan()) is_clean_ = false;
     return e;
 }
 
@@ -56,9 +50,9 @@ void distributed_transaction::take_over(const detail::fast_path_attempt& from) n
     ++name_.sequence;
     time_ = from.time();
     prepared_ = decided_ = false;
-    used_ = 0;
+    entries_.clear();
     for (const detail::fast_path_object& o : from.opened()) {
-        object_entry& e = *pool_[used_++];
+        object_entry& e = entries_.add_scanned();
         e.where = wire::lookup_result::here;
         e.owner = node_.self;
         e.exists = true;
@@ -76,7 +70,7 @@ void distributed_transaction::take_over(const detail::fast_path_attempt& from) n
 /// Opens the object on the fast path, if the seqlock object shows it where this thread has last opened an object of the
 /// same hash.
 bool distributed_transaction::open_by_hint(const object_id& id) {
-    if (used_ == pool_.size()) add_to_pool();
+    if (entries_.size() == entries_.allocated()) allocate_entry();
     if (!fits_fast_path()) return false;
     object_entry& e = next_on_fast_path();
     e.hint.object = location_hint_of(id);
@@ -86,9 +80,9 @@ bool distributed_transaction::open_by_hint(const object_id& id) {
 std::vector<distributed_transaction::object_lookup> distributed_transaction::lookups_of_unopened(
     std::span<const object_id> ids) {
     std::vector<object_lookup> wants;
-    std::unordered_set<object_id, object_id_hash> seen;  // used only for more than `max_scanned` ids
+    std::unordered_set<object_id, object_id_hash> seen;  // used only for more than `entry_table::max_scanned` ids
     const auto is_new = [&](const object_id& id) {
-        if (ids.size() > max_scanned) return seen.insert(id).second;
+        if (ids.size() > entry_table::max_scanned) return seen.insert(id).second;
         return std::ranges::none_of(wants, [&id](const object_lookup& w) { return w.id == id; });
     };
     for (const object_id& id : ids) {
@@ -171,7 +165,7 @@ protocol_status distributed_transaction::open(std::span<const object_id> ids) {
     };
     for (unsigned attempt = 0; !wants.empty(); ++attempt) {
         if (attempt == (snapshot_ ? max_lookups_of_reader : max_lookups))
-            return fail_with(rollback_reason::busy, used_);
+            return fail_with(rollback_reason::busy, entries_.size());
         const std::size_t before = wants.size();
         if (const protocol_status o = locate(wants); o != protocol_status::good) return o;
         // If nothing was found, another transaction is committing, or an object is moving, so this one pauses. A
@@ -181,7 +175,7 @@ protocol_status distributed_transaction::open(std::span<const object_id> ids) {
         const bool none_is_busy = std::ranges::none_of(wants, &object_lookup::busy);
         if (snapshot_ && none_is_busy) continue;
         if (!none_is_busy && !std::exchange(waits, true)) ++wait_count_;
-        if (loses_reservation(none_is_busy, attempt)) return fail_with(rollback_reason::busy, used_);
+        if (loses_reservation(none_is_busy, attempt)) return fail_with(rollback_reason::busy, entries_.size());
         network_.pause(attempt % max_lookups);
     }
     return protocol_status::good;
@@ -367,7 +361,7 @@ protocol_status distributed_transaction::take_view(const object_lookup& w, wire:
     // This is a snapshot reader's first query, for several objects, and another answer has already fixed the reader's
     // time. The object's state at that time has to be requested.
     const bool blind = snapshot_ && injected(fault::newest_for_old_time);
-    if (snapshot_ && used_ != 0 && !blind && (view.version > time_ || view.valid_at < time_)) {
+    if (snapshot_ && !entries_.empty() && !blind && (view.version > time_ || view.valid_at < time_)) {
         again.push_back(w);
         again.back().in_copy = false;
         return protocol_status::good;
@@ -375,7 +369,7 @@ protocol_status distributed_transaction::take_view(const object_lookup& w, wire:
     // TXN2: the other reads must have been current at a clock of this version or more. A snapshot reader's first read
     // fixes its time, so all other reads have to be current at that time. The same holds if objects were read before,
     // but dropped.
-    const bool fixes_time = snapshot_ && used_ == 0;
+    const bool fixes_time = snapshot_ && entries_.empty();
     if ((view.version > time_ || fixes_time) && !blind) {
         if (const protocol_status o = extend_snapshot(view.valid_at); o != protocol_status::good) return o;
     }

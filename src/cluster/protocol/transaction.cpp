@@ -15,10 +15,10 @@ void distributed_transaction::leave_snapshot() noexcept {
 
 bool distributed_transaction::begin(bool snapshot, bool without_local_reads) {
     ++name_.sequence;
-    drop_peer_references();
+    references_.drop();
     discard_prefetched();
     end_snapshot();
-    unpin();
+    references_.unpin();
     snapshot_ = snapshot;
     irrevocable_hold_ = nullptr;
     behavior_ = {};
@@ -26,8 +26,7 @@ bool distributed_transaction::begin(bool snapshot, bool without_local_reads) {
     refusal_ = {};
     if (snapshot) snapshot_entered_ = node_.snapshots.enter();
     time_ = snapshot ? *snapshot_entered_ : node_.clock.now();
-    used_ = 0;
-    if (!index_.empty()) index_.clear();
+    entries_.clear();
     prepared_ = decided_ = false;
     update_fast_path_limit();
     is_clean_ = !snapshot;
@@ -48,13 +47,8 @@ void distributed_transaction::set_behavior(const contention_behavior& how) noexc
 wire::precedence distributed_transaction::precedence() const noexcept {
     wire::precedence p = behavior_.precedence;
     if (behavior_.counts_objects && p.rank < highest_rank - wire::max_elements)
-        p.rank += static_cast<std::int64_t>(std::min<std::size_t>(used_, wire::max_elements));
+        p.rank += static_cast<std::int64_t>(std::min<std::size_t>(entries_.size(), wire::max_elements));
     return p;
-}
-
-object_entry* distributed_transaction::find_in_index(const object_id& id) noexcept {
-    const auto at = index_.find(id);
-    return at != index_.end() ? at->second : nullptr;
 }
 
 bool distributed_transaction::writes() const noexcept {
@@ -70,9 +64,9 @@ protocol_status distributed_transaction::query_owners(wire::message_type what, C
         std::vector<std::size_t> entries;  // the entries of its reads
     };
     std::vector<owner_query> queries;
-    current = used_;
-    for (std::size_t i = 0; i < used_; ++i) {
-        object_entry& e = *pool_[i];
+    current = entries_.size();
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+        object_entry& e = entries_[i];
         if (!concerns(e)) continue;
         if (what == wire::message_type::validate && is_valid_in_copy(e)) continue;
         if (e.owner == node_.self) {
@@ -101,7 +95,7 @@ protocol_status distributed_transaction::query_owners(wire::message_type what, C
         const std::size_t stale = asked[answer.current];
         current = injected(fault::last_stale_read) ? stale : std::min(current, stale);
     }
-    return current == used_ ? protocol_status::good : fail_with(rollback_reason::validation, current);
+    return current == entries_.size() ? protocol_status::good : fail_with(rollback_reason::validation, current);
 }
 
 protocol_status distributed_transaction::watch() {
@@ -119,7 +113,7 @@ protocol_status distributed_transaction::extend_snapshot(std::uint64_t to, bool 
     // Rule C: a node that is asked below raises its clock to `to` or more before it reads.
     node_.clock.raise_to(to);
     if (local_reads_ != nullptr && !local_reads_->validate(to)) return fail_with(rollback_reason::local_validation);
-    std::size_t current = used_;
+    std::size_t current = entries_.size();
     protocol_status o = protocol_status::good;
     if (!is_irrevocable()) {  // reserved objects stay current
         o = query_owners(
@@ -128,17 +122,14 @@ protocol_status distributed_transaction::extend_snapshot(std::uint64_t to, bool 
         if (o != protocol_status::good && o != protocol_status::conflict) return o;
     }
     // TXN4: the first `current` entries have been seen at the new time, even if others are stale.
-    for (std::size_t i = 0; i < current; ++i) pool_[i]->valid_at = std::max(pool_[i]->valid_at, to);
+    for (std::size_t i = 0; i < current; ++i) entries_[i].valid_at = std::max(entries_[i].valid_at, to);
     time_ = std::max(time_, to);
     return o;
 }
 
 void distributed_transaction::roll_back_to(std::size_t kept) noexcept {
     if (injected(fault::keep_dropped_entries)) return;
-    for (; used_ > kept; --used_) {
-        if (used_ > max_scanned) index_.erase(pool_[used_ - 1]->id);
-    }
-    if (used_ <= max_scanned) index_.clear();
+    entries_.truncate(kept);
     update_fast_path_limit();
 }
 
@@ -152,11 +143,6 @@ void distributed_transaction::drop_copy(const object_entry& e) {
         network_.post(e.owner, wire::message_type::invalidate_reply, wire::encode(*message));
 }
 
-void distributed_transaction::unpin() noexcept {
-    for (const pinned& p : pinned_) node_.cache.unpin(p.id);
-    pinned_.clear();
-}
-
 wire::action distributed_transaction::action_for(const object_entry& e) const noexcept {
     if (node_.placement == object_placement::writer && e.owner != node_.self) return wire::action::leave;
     return e.will_exist ? wire::action::put : wire::action::erase;
@@ -164,12 +150,11 @@ wire::action distributed_transaction::action_for(const object_entry& e) const no
 
 void distributed_transaction::make_parts() {
     const wire::precedence as = precedence();
-    pinned_.reserve(used_);
+    references_.reserve_pins(entries_.size());
     for (const auto& e : entries()) {
-        if (e->in_copy && !e->written && network_.is_reachable(e->owner) && node_.cache.pin(e->id, e->version)) {
-            pinned_.push_back({e->id, e->owner});
+        if (e->in_copy && !e->written && network_.is_reachable(e->owner) &&
+            references_.pin(e->id, e->version, e->owner))
             continue;
-        }
         if (e->written && e->owner != node_.self) drop_copy(*e);
         auto at = std::ranges::find(parts_, e->owner, &prepare_part::at);
         if (at == parts_.end()) {
@@ -187,7 +172,7 @@ void distributed_transaction::make_parts() {
 }
 
 bool distributed_transaction::may_commit_locally() const noexcept {
-    return used_ <= object_directory::max_local_objects &&
+    return entries_.size() <= object_directory::max_local_objects &&
            std::ranges::all_of(entries(), [this](const auto& e) { return e->owner == node_.self; });
 }
 
@@ -206,10 +191,10 @@ detail::typed_bytes typed_bytes_of(std::string& bytes) noexcept {
 }  // namespace
 
 bool distributed_transaction::prepare_in_place() noexcept {
-    if (!opens_on_fast_path_ || used_ > object_directory::max_local_objects) return false;
+    if (!opens_on_fast_path_ || entries_.size() > object_directory::max_local_objects) return false;
     std::array<object_directory::in_place_write, object_directory::max_local_objects> spots;
-    for (std::size_t i = 0; i < used_; ++i) {
-        object_entry& e = *pool_[i];
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+        object_entry& e = entries_[i];
         object_directory::in_place_write& s = spots[i];
         s.at = e.hint.object;
         s.word = e.hint.word;
@@ -217,7 +202,7 @@ bool distributed_transaction::prepare_in_place() noexcept {
         if (e.written) s.written = e.fresh_image.exists() ? e.fresh_image : typed_bytes_of(e.fresh);
         if (s.at == nullptr || (e.written && !(e.will_exist && s.written.exists()))) return false;
     }
-    if (!node_.objects.commit_in_place({spots.data(), used_}, version_)) return false;
+    if (!node_.objects.commit_in_place({spots.data(), entries_.size()}, version_)) return false;
     parts_.clear();
     prepared_ = decided_ = true;
     return true;
@@ -254,10 +239,10 @@ protocol_status distributed_transaction::lock_all(bool decisive) {
     parts_.clear();
     prepared_ = true;  // set first: if memory runs out below, abort() releases what is pinned by then
     make_parts();
-    if (!add_peer_references()) {
+    if (const std::optional<node_number> lost = references_.add(parts_)) {
         prepared_ = false;
-        unpin();
-        return protocol_status::lost;
+        references_.unpin();
+        return fail_node_lost(*lost);
     }
     if (injected(fault::draw_version_early)) version_ = node_.clock.tick();
     // This node's own part comes first, because its locks cost nothing, and the last node may decide only when all
@@ -271,8 +256,8 @@ protocol_status distributed_transaction::lock_all(bool decisive) {
         writes_here = !p.request.writes.empty();
         if (const wire::prepare_reply own = node_.commits.prepare(wire::prepare{p.request}); !own.yes) {
             prepared_ = false;
-            unpin();
-            drop_peer_references();
+            references_.unpin();
+            references_.drop();
             return fail_refused(node_.self, own.why);
         }
     }
@@ -338,7 +323,7 @@ protocol_status distributed_transaction::lock_all(bool decisive) {
 bool distributed_transaction::is_decided_by_all(bool decisive, std::size_t remote) const noexcept {
     // All participants must be other nodes that answer a prepare: this node has no part, and has pinned no copy. An
     // object that moves to this node would be lost with this node, so an operator decides about such a commit.
-    return decisive && remote > 1 && remote == parts_.size() && pinned_.empty() &&
+    return decisive && remote > 1 && remote == parts_.size() && !references_.has_pins() &&
            node_.placement != object_placement::writer;
 }
 
@@ -364,46 +349,6 @@ void distributed_transaction::list_participants(prepare_part& to) const {
     }
 }
 
-bool distributed_transaction::add_peer_references() {
-    // The memory is reserved first, because a reference that cannot be recorded would never be dropped.
-    referenced_peers_.reserve(parts_.size() + pinned_.size());
-    pin_owners_.reserve(pinned_.size());
-    // The pins are counted before the check whether the owner is lost. A thread that loses the owner reads this count
-    // (peer_references.hpp).
-    for (const pinned& p : pinned_) {
-        if (std::ranges::find(pin_owners_, p.owner) != pin_owners_.end()) continue;
-        node_.references.add_pins(p.owner);
-        pin_owners_.push_back(p.owner);
-    }
-    const auto reference_to = [this](node_number owner) {
-        if (owner == node_.self || std::ranges::find(referenced_peers_, owner) != referenced_peers_.end()) return true;
-        if (!node_.references.add(owner)) {
-            fail_node_lost(owner);
-            return false;
-        }
-        if (referenced_peers_.empty()) epoch_ = node_.references.begin_commit();
-        referenced_peers_.push_back(owner);
-        return true;
-    };
-    const bool all =
-        std::ranges::all_of(parts_, reference_to, &prepare_part::at) &&
-        (injected(fault::pin_without_reference) || std::ranges::all_of(pinned_, reference_to, &pinned::owner));
-    if (!all) drop_peer_references();
-    return all;
-}
-
-void distributed_transaction::drop_peer_references() noexcept {
-    // The decisions have been sent before. So their versions are no more than the clock in the `lost_node` message.
-    for (const node_number n : pin_owners_) {
-        if (node_.references.drop_pins(n)) node_.losses.on_pins_dropped(n);
-    }
-    pin_owners_.clear();
-    if (referenced_peers_.empty()) return;
-    node_.references.end_commit(epoch_);
-    for (const node_number n : referenced_peers_) node_.references.drop(n);
-    referenced_peers_.clear();
-}
-
 /// Installs the objects that were elsewhere, and are here from now on.
 void distributed_transaction::install_moved() {
     for (const auto& e : entries()) {
@@ -424,8 +369,8 @@ void distributed_transaction::notify_homes() {
 
 void distributed_transaction::commit() {
     prepared_ = false;
-    unpin();
-    if (parts_.empty()) return drop_peer_references();  // the transaction is already committed, or has only read copies
+    references_.unpin();
+    if (parts_.empty()) return references_.drop();  // the transaction is already committed, or has only read copies
     install_moved();
     for (const prepare_part& p : parts_) {
         const wire::decide what{name_, true, version_};
@@ -434,19 +379,19 @@ void distributed_transaction::commit() {
             network_.post(p.at, wire::message_type::decide, wire::encode(what));
     }
     notify_homes();
-    drop_peer_references();
+    references_.drop();
 }
 
 void distributed_transaction::abort() {
     if (!prepared_) return;
     prepared_ = false;
-    unpin();
+    references_.unpin();
     for (const prepare_part& p : parts_) {
         const wire::decide what{name_, false, 0};
         if (p.at == node_.self) node_.commits.decide(what);
         else network_.post(p.at, wire::message_type::decide, wire::encode(what));
     }
-    drop_peer_references();
+    references_.drop();
 }
 
 }  // namespace tutti::cluster

@@ -27,13 +27,13 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "cluster/ordering/precedence.hpp"
+#include "cluster/protocol/commit_references.hpp"
+#include "cluster/protocol/entry_table.hpp"
 #include "cluster/protocol/network.hpp"
 #include "cluster/protocol/protocol_node.hpp"
 #include "tutti/cluster/fast_path.hpp"
@@ -53,20 +53,6 @@ enum class protocol_status : std::uint8_t {
     uncertain,  ///< a node was lost after it was asked to commit. Whether it has committed is unknown here
 };
 
-/// An object in a transaction: its state when it was read (TXN1: `valid_at`), and the state that the commit gives it.
-struct object_entry : wire::object_view {
-    object_id id;
-    object_directory::lookup_hint hint;  ///< where this node has found the object, if it is here
-    bool in_copy = false;                ///< the object was read in a copy on this node, and is as valid as the copy
-
-    bool written = false;
-    bool will_exist = false;
-    std::string fresh;                  ///< the new value
-    detail::typed_bytes fresh_image{};  ///< the new value if it is copied as it is, and `fresh` is not made yet
-    void* object_data = nullptr;        ///< the caller's data for the object
-    void* entry_data = nullptr;         ///< the caller's data for this entry, whatever its object
-};
-
 /// The reads of a body that are not reads of objects: those of local variables.
 class local_reads {
 public:
@@ -83,12 +69,14 @@ class distributed_transaction {
 public:
     distributed_transaction(protocol_node& node, network& net, std::uint16_t slot,
                             local_reads* other = nullptr) noexcept
-        : node_{node}, network_{net}, local_reads_{other}, name_{node.self, slot, node.last_former_name} {}
+        : node_{node},
+          network_{net},
+          local_reads_{other},
+          name_{node.self, slot, node.last_former_name},
+          references_{node} {}
     ~distributed_transaction() {
         discard_prefetched();
         end_snapshot();
-        unpin();
-        drop_peer_references();
     }
 
     /// Begins an attempt at the current clock. Returns false if the local reads are not valid. `without_local_reads`:
@@ -102,7 +90,7 @@ public:
     [[nodiscard]] bool is_clean() const noexcept { return is_clean_; }
     /// Returns the caller's data of entry number i, whatever its object, or null if there is none.
     [[nodiscard]] void* entry_data_of(std::size_t i) const noexcept {
-        return i < pool_.size() ? pool_[i]->entry_data : nullptr;
+        return i < entries_.allocated() ? entries_[i].entry_data : nullptr;
     }
     /// Sets the attempt's contention behavior until the next begin. A snapshot reader blocks no transaction, so it
     /// reserves nothing.
@@ -126,24 +114,17 @@ public:
     [[nodiscard]] protocol_status reserve_irrevocably(named_lock_client& hold);
     [[nodiscard]] bool is_irrevocable() const noexcept { return irrevocable_hold_ != nullptr; }
     /// Returns the object's entry if this attempt has opened it, or null. Valid until the next begin.
-    [[nodiscard]] TUTTI_ALWAYS_INLINE object_entry* find(const object_id& id) noexcept {
-        if (used_ > max_scanned) [[unlikely]]
-            return find_in_index(id);
-        return find_by_scan(id);
-    }
-    /// Returns true while there are few enough entries to be searched without the index.
-    [[nodiscard]] bool uses_scan() const noexcept { return used_ <= max_scanned; }
+    [[nodiscard]] TUTTI_ALWAYS_INLINE object_entry* find(const object_id& id) noexcept { return entries_.find(id); }
+    /// Returns true while `find_by_scan` may be called.
+    [[nodiscard]] bool uses_scan() const noexcept { return entries_.uses_scan(); }
     [[nodiscard]] TUTTI_ALWAYS_INLINE object_entry* find_by_scan(const object_id& id) noexcept {
-        for (std::size_t i = used_; i != 0; --i) {
-            if (pool_[i - 1]->id == id) return pool_[i - 1].get();
-        }
-        return nullptr;
+        return entries_.find_by_scan(id);
     }
     /// Returns true if the next opened object may be a *fast-path object*. Such an object is here and shown, and
     /// opening it needs neither a snapshot extension nor a message.
-    [[nodiscard]] bool fits_fast_path() const noexcept { return used_ < fast_path_limit_; }
+    [[nodiscard]] bool fits_fast_path() const noexcept { return entries_.size() < fast_path_limit_; }
     /// Returns the entry for that object.
-    [[nodiscard]] object_entry& next_on_fast_path() noexcept { return *pool_[used_]; }
+    [[nodiscard]] object_entry& next_on_fast_path() noexcept { return entries_[entries_.size()]; }
     /// Opens the object with that entry if it is a fast-path object that is shown in `at`. Copies its value, which must
     /// have that image, to `to`. Returns false if the caller has to use open. REQUIRES: the object is not open;
     /// fits_fast_path; e is next_on_fast_path
@@ -192,10 +173,8 @@ public:
     [[nodiscard]] bool writes() const noexcept;
     /// Returns true between a successful prepare and commit or abort.
     [[nodiscard]] bool is_prepared() const noexcept { return prepared_; }
-    [[nodiscard]] bool empty() const noexcept { return used_ == 0; }
-    [[nodiscard]] std::span<const std::unique_ptr<object_entry>> entries() const noexcept {
-        return {pool_.data(), used_};
-    }
+    [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+    [[nodiscard]] std::span<const std::unique_ptr<object_entry>> entries() const noexcept { return entries_.all(); }
     /// Returns true if the answer to prepare was the decision. In that case abort() may not follow.
     [[nodiscard]] bool is_decided() const noexcept { return decided_; }
     [[nodiscard]] node_number lost_node() const noexcept { return lost_; }
@@ -205,7 +184,6 @@ public:
     [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
 private:
-    static constexpr std::size_t max_scanned = 16;  // the number of entries that are searched without the index
     struct object_lookup {
         object_id id;
         node_number at;
@@ -234,20 +212,19 @@ private:
     /// message to its owner. The first object of a snapshot reader fixes its time. All prefetched objects are opened
     /// together with the first of them.
     void update_fast_path_limit() noexcept {
-        opens_on_fast_path_ = hold() == nullptr && (!snapshot_ || used_ != 0) && prefetched_.objects.empty();
-        fast_path_limit_ = opens_on_fast_path_ ? std::min(pool_.size(), max_scanned) : 0;
+        opens_on_fast_path_ = hold() == nullptr && (!snapshot_ || !entries_.empty()) && prefetched_.objects.empty();
+        fast_path_limit_ = opens_on_fast_path_ ? std::min(entries_.allocated(), entry_table::max_scanned) : 0;
     }
-    [[nodiscard]] object_entry* find_in_index(const object_id& id) noexcept;
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool take_on_fast_path(object_entry& e, const object_id& id) noexcept {
         // TXN1: the clock had the value time() before the read. TXN2: a newer version needs a snapshot extension, or
         //       the value before that version.
         if (e.version > time_) [[unlikely]]
             return false;
+        entries_.add_scanned();
         e.id = id;
         e.in_copy = false;
         e.written = false;
         e.object_data = nullptr;
-        ++used_;
         return true;
     }
     [[nodiscard]] bool open_by_hint(const object_id& id);
@@ -316,7 +293,7 @@ private:
     /// Records a conflict that leaves the first `prefix` entries valid.
     protocol_status fail_with(rollback_reason why, std::optional<std::size_t> prefix = std::nullopt) noexcept {
         why_ = why;
-        valid_prefix_ = prefix && injected(fault::overlook_stale_read) ? used_ : prefix;
+        valid_prefix_ = prefix && injected(fault::overlook_stale_read) ? entries_.size() : prefix;
         return protocol_status::conflict;
     }
     protocol_status fail_node_lost(node_number node) noexcept {
@@ -332,14 +309,14 @@ private:
         return fail_node_lost(there_is ? view.owner : asked);
     }
     [[nodiscard]] std::uint64_t read_time() const noexcept {
-        return snapshot_ && used_ != 0 && !injected(fault::newest_for_old_time) ? time_ : wire::newest;
+        return snapshot_ && !entries_.empty() && !injected(fault::newest_for_old_time) ? time_ : wire::newest;
     }
     /// Returns the entry for the next object to be opened.
     [[nodiscard]] object_entry& next_entry() {
-        if (used_ == pool_.size()) add_to_pool();
-        return *pool_[used_];
+        if (entries_.size() == entries_.allocated()) allocate_entry();
+        return entries_[entries_.size()];
     }
-    void add_to_pool();
+    void allocate_entry();
     object_entry& add(const object_id& id, const object_directory::lookup_hint& found);
     static constexpr std::size_t max_location_hints = 256;  // the number of values of a hash's highest 8 bits
     /// Returns where an object was shown when this thread last opened one of the same hash.
@@ -359,13 +336,9 @@ private:
     [[nodiscard]] bool is_valid_in_copy(object_entry& e);
     /// Drops this node's copy of an object that is about to be written.
     void drop_copy(const object_entry& e);
-    void unpin() noexcept;
     wire::action action_for(const object_entry& e) const noexcept;
     /// Makes the part of a prepare for each node that owns an open object.
     void make_parts();
-    /// Adds peer references for the participating nodes. Returns false if one of them, lost_node(), is lost.
-    [[nodiscard]] bool add_peer_references();
-    void drop_peer_references() noexcept;
     void install_moved();
     void notify_homes();
 
@@ -389,29 +362,16 @@ private:
     node_number lost_ = 0;
     rollback_reason why_ = rollback_reason::other;
 
-    std::vector<std::unique_ptr<object_entry>> pool_;  // the entries beyond used_ are kept for their memory
-    std::size_t used_ = 0;
-    std::unordered_map<object_id, object_entry*, object_id_hash> index_;  // used for more than `max_scanned` entries
+    entry_table entries_;
     std::array<seqlock_object*, max_location_hints>
         location_hints_{};  // by hash; a later object replaces an earlier one
 
-    struct prepare_part {
-        node_number at = 0;
-        wire::prepare request;
-    };
     /// Returns true if the participants decide together (CMT10). `remote` is the number of other nodes with a part.
     [[nodiscard]] bool is_decided_by_all(bool decisive, std::size_t remote) const noexcept;
     [[nodiscard]] bool withdraw();
     void list_participants(prepare_part& to) const;
     std::vector<prepare_part> parts_;
-    struct pinned {
-        object_id id;
-        node_number owner;
-    };
-    std::vector<pinned> pinned_;  ///< the copies that the commit has pinned (OBC4)
-    std::vector<node_number> referenced_peers_;
-    std::vector<node_number> pin_owners_;  ///< each owner once; counted in protocol_node::references
-    std::uint64_t epoch_ = 0;              // the epoch of the commit
+    commit_references references_;
     std::vector<call> calls_;
     // Kept for their memory.
     std::vector<object_lookup> retry_, remote_;

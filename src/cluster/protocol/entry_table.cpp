@@ -1,0 +1,28 @@
+#include "cluster/protocol/entry_table.hpp"
+
+namespace tutti::cluster {
+
+object_entry* entry_table::find_in_index(const object_id& id) noexcept {
+    const auto at = index_.find(id);
+    return at != index_.end() ? at->second : nullptr;
+}
+
+object_entry& entry_table::add(const object_id& id) {
+    object_entry& e = *pool_[size_++];
+    e.id = id;
+    if (size_ == max_scanned + 1) {
+        for (const auto& each : all()) index_.emplace(each->id, each.get());
+    } else if (size_ > max_scanned) {
+        index_.emplace(id, &e);
+    }
+    return e;
+}
+
+void entry_table::truncate(std::size_t kept) noexcept {
+    for (; size_ > kept; --size_) {
+        if (size_ > max_scanned) index_.erase(pool_[size_ - 1]->id);
+    }
+    if (size_ <= max_scanned) index_.clear();
+}
+
+}  // namespace tutti::cluster
