@@ -7,8 +7,6 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
-#include <mutex>
-#include <set>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -19,7 +17,6 @@
 #include "server/calls/crash_report.hpp"
 #include "server/calls/executors.hpp"
 #include "server/calls/recovery.hpp"
-#include "server/calls/snapshotter.hpp"
 #include "server/checked_settings.hpp"
 #include "server/metrics/exposition.hpp"
 #include "server/metrics/health.hpp"
@@ -34,9 +31,7 @@
 #include "server/net/worker_io.hpp"
 #include "server/program_calls.hpp"
 #include "server/protocol/commands.hpp"
-#include "server/replication/demotion_notifier.hpp"
-#include "server/replication/follower.hpp"
-#include "server/replication/handover.hpp"
+#include "server/replication/leadership.hpp"
 #include "tutti/server/endpoint.hpp"
 
 namespace tutti::server {
@@ -49,10 +44,12 @@ public:
     void drain();
     [[nodiscard]] bool responds() noexcept;
     [[nodiscard]] drain_obstacles awaited_by_drain();
-    [[nodiscard]] std::string promote() override { return promote(operators_order); }
+    [[nodiscard]] std::string promote() override;
     [[nodiscard]] std::shared_ptr<const journal::handover_result> hand_over(
         std::string to, std::chrono::milliseconds time_limit) override;
-    [[nodiscard]] std::string answer_order(std::uint64_t number, bool is_void) override;
+    [[nodiscard]] std::string answer_order(std::uint64_t number, bool is_void) override {
+        return leadership_->answer_order(number, is_void);
+    }
     [[nodiscard]] std::string info() const override { return to_text(statistics()); }
     [[nodiscard]] bool renew_certificates();
     /// Returns the address of this server, for users.
@@ -69,24 +66,11 @@ public:
     std::atomic<std::uint16_t> metrics_port{0};  // kept after the listener is closed, because any thread may read it
 
 private:
-    static constexpr std::uint64_t operators_order = 0;
-
     void listen();
     void add_listening_socket(const handle& listener);
     void recover_from_log();
     void cache_reply(const journal::stored_reply& a);
-    void start_snapshotter();
-    [[nodiscard]] std::optional<leader_settings> leader_at_start();
-    void make_follower(const leader_settings& of);
-    void handle_order(std::uint64_t number);
-    /// Promotes this server. `order`: the number of the order of a leader that hands over leadership, or
-    /// `operators_order`. On failure, returns the reason.
-    [[nodiscard]] std::string promote(std::uint64_t order);
-    void step_down(const leader_settings& to);
-    [[nodiscard]] std::string lead_in_doubt();
-    [[nodiscard]] std::string decide();
     [[nodiscard]] bool is_idle() const;
-    void add_former_leader(const leader_settings& l);
     void allow_worker_io();
     void stop_listening() noexcept;
     void open_pages();
@@ -116,21 +100,7 @@ private:
     std::optional<tls> tls_;
     std::unique_ptr<timeline> timeline_;
     std::unique_ptr<journal::journal> log_;
-    std::unique_ptr<snapshotter> snapshotter_;
-    std::unique_ptr<follower> follower_;  // kept after a promotion
-    std::unique_ptr<demotion_notifier> demotion_notifier_;
-    std::mutex promotion_;  // guards promotions, which begin only after the start has ended
-    std::set<std::uint64_t>
-        cancelled_orders_;  // orders of leaders that this server must not follow; guarded by promotion_
-    /// Passes an order to lead to the thread that executes promotions. Only one order at a time is in progress.
-    class ordered_promotion final : public journal::deferred_request {
-    public:
-        void complete(std::string) noexcept override { is_in_progress = false; }
-        [[nodiscard]] bool is_client_gone() const noexcept override { return false; }
-        std::atomic<bool> is_in_progress{false};
-    } ordered_;
-    std::mutex handing_over_;  // guards the use of handover_; taken before promotion_, if both are
-    std::unique_ptr<handover> handover_;
+    std::unique_ptr<leadership> leadership_;  // only for a server with a log
     worker_io worker_io_;
     std::unique_ptr<executor> executor_;
     std::optional<crash_scope> crash_scope_;
@@ -210,17 +180,13 @@ void service::impl::recover_from_log() {
         how.log_callback(failed ? severity::error : severity::info, line);
     });
     for (const std::string& f : log_->file().findings()) how.log_callback(severity::warning, f);
-    const std::optional<leader_settings> leader = leader_at_start();
-    if (leader) {
-        make_follower(*leader);
-        follower_->catch_up();
-    } else if (const auto all = log_->file().leader_epochs();
-               log_->file().announced_term() > (all.empty() ? 0 : all.back().term)) {
-        throw std::runtime_error{"the log " + how.log.file + " is of term " +
-                                 std::to_string(all.empty() ? 0 : all.back().term) +
-                                 ", and another server leads in term " + std::to_string(log_->file().announced_term()) +
-                                 ": start this server with --follow and the leader's address"};
-    }
+    leadership_ =
+        std::make_unique<leadership>(how, *log_, procedures,
+                                     leadership::host{
+                                         .cache_reply = [this](const journal::stored_reply& a) { cache_reply(a); },
+                                         .is_idle = [this] { return is_idle(); },
+                                     });
+    leadership_->choose_role();
     const recovery_result r = recover(*log_, procedures, how.log.replay_limit);
     if (r.calls != 0 || r.snapshot_pieces != 0) {
         how.log_callback(
@@ -230,53 +196,7 @@ void service::impl::recover_from_log() {
                                         : "a snapshot of " + std::to_string(r.snapshot_pieces) + " pieces"));
     }
     log_->read_answers([&](const journal::stored_reply& a) { cache_reply(a); });
-    if (follower_) {
-        log_->followers().set_link_status_source([this] { return follower_->status(); });
-        log_->file().forget_former_leader(follower_->leader().host, follower_->leader().port);
-        const leader_settings& found = follower_->leader();
-        return log_->follow(to_string(endpoint{found.host, found.port}));
-    }
-    log_->begin();
-    start_snapshotter();
-}
-
-/// Returns the leader that this server follows, if any: the leader in the options, unless a handover is newer than the
-/// options.
-std::optional<leader_settings> service::impl::leader_at_start() {
-    std::optional<leader_settings> leader;
-    if (!how.follow.host.empty()) leader = how.follow;
-    journal::log_store& file = log_->file();
-    const std::optional<journal::handed_over> latest = file.latest_handover();
-    if (!latest) return leader;
-    const std::string other = to_string(endpoint{latest->host, latest->port});
-    // The options may name a server that has redirected this server to the other server of the handover.
-    const journal::redirection::address there{.host = latest->host, .port = latest->port};
-    const auto is_led_to = [&](const journal::redirection::address& named) {
-        const std::optional<journal::redirection> found = file.latest_redirection();
-        return named == there || (found && found->from == named && found->to == there);
-    };
-    const bool is_named = leader && is_led_to({.host = leader->host, .port = leader->port});
-    if (!latest->leads && !leader) {
-        leader = how.follow;
-        leader->host = latest->host;
-        leader->port = latest->port;
-        how.log_callback(severity::info,
-                         "this server has handed over leadership to " + other + ", and follows that server");
-    } else if (latest->leads && is_named) {
-        const std::vector<journal::leader_epoch> all = file.leader_epochs();
-        if (all.empty() || file.announced_term() > all.back().term) return leader;  // another server has led meanwhile
-        leader.reset();
-        how.log_callback(severity::info, other + " has handed over leadership to this server");
-    } else if (!is_named) {
-        file.forget_handover();  // the options are newer
-    }
-    return leader;
-}
-
-void service::impl::make_follower(const leader_settings& of) {
-    follower_ = std::make_unique<follower>(
-        how, of, *log_, procedures, [this](const journal::stored_reply& a) { cache_reply(a); },
-        [this](std::uint64_t order) { handle_order(order); });
+    leadership_->assume_role();
 }
 
 void service::impl::cache_reply(const journal::stored_reply& a) {
@@ -286,146 +206,22 @@ void service::impl::cache_reply(const journal::stored_reply& a) {
     replies_.restore(a.key, a.call, a.answer, now - std::chrono::duration_cast<instant::duration>(age));
 }
 
-void service::impl::start_snapshotter() {
-    snapshotter_ =
-        std::make_unique<snapshotter>(*log_, procedures, std::make_unique<leader_position>(*log_),
-                                      [this](const std::string& line) { how.log_callback(severity::error, line); });
-}
-
-void service::impl::add_former_leader(const leader_settings& l) {
-    log_->with_file([&](journal::log_store& file) {
-        file.add_former_leader({.host = l.host, .port = l.port, .user = l.user, .tls_authority = l.tls_authority});
-    });
-}
-
-/// Passes on an order to lead. The calling thread follows the leader, and a promotion ends that thread, so another
-/// thread has to execute the promotion.
-void service::impl::handle_order(std::uint64_t number) {
-    if (ordered_.is_in_progress.exchange(true)) return;
-    ordered_.what = journal::deferred_request::kind::task;
-    ordered_.task = [this, number](std::string&) {
-        if (const std::string why_not = promote(number); !why_not.empty())
-            how.log_callback(severity::warning, "the leader hands over leadership to this server: " + why_not);
-    };
-    log_->followers().submit(ordered_);
-}
-
-/// Answers a leader's request for the outcome of its order. Holds the lock of promotions, so no later promotion follows
-/// an order that becomes void here.
-std::string service::impl::answer_order(std::uint64_t number, bool is_void) {
-    const std::scoped_lock lock{promotion_};
-    const journal::replication_statistics now = log_->followers().statistics();
-    if (now.leads) return "LEADS " + std::to_string(now.epoch.term);
-    if (!follower_) return "STARTS 0";
-    if (is_void) cancelled_orders_.insert(number);
-    return (is_void ? "VOID " : "FOLLOWS ") + std::to_string(follower_->id());
+std::string service::impl::promote() {
+    if (leadership_) return leadership_->promote();
+    return serves_ ? "this server does not follow another one" : "the server is not running";
 }
 
 std::shared_ptr<const journal::handover_result> service::impl::hand_over(std::string to,
                                                                          std::chrono::milliseconds time_limit) {
-    const std::scoped_lock lock{handing_over_};
-    if (!serves_ || drained_) throw std::runtime_error{"the server is not running"};
-    if (!log_) throw std::runtime_error{"this server has no log, so no server can follow it; start it with --log"};
-    if (!log_->followers().accepts_writes()) throw std::runtime_error{log_->followers().write_refusal_reason()};
-    return handover_->begin(std::move(to), time_limit);
+    if (leadership_) return leadership_->hand_over(std::move(to), time_limit);
+    if (!serves_) throw std::runtime_error{"the server is not running"};
+    throw std::runtime_error{"this server has no log, so no server can follow it; start it with --log"};
 }
 
 /// Returns true if no call runs or waits for a worker. Calls that wait in `retry` do not count.
 bool service::impl::is_idle() const {
     const auto now = executor_->current_load();
     return now.running == 0 && now.preempted == 0 && std::ranges::count(now.queued, 0U) == std::ssize(now.queued);
-}
-
-/// Makes this server follow the other server. Called on the thread that hands over. REQUIRES: the other server leads,
-/// and has everything that this server has.
-void service::impl::step_down(const leader_settings& to) {
-    const std::scoped_lock lock{promotion_};
-    if (drained_) throw std::runtime_error{"the server is shutting down"};
-    demotion_notifier_->stop();
-    if (snapshotter_) snapshotter_->stop();
-    snapshotter_.reset();
-    const bool is_named = how.follow.host.empty() || (how.follow.host == to.host && how.follow.port == to.port);
-    log_->with_file([&](journal::log_store& file) {
-        file.forget_former_leader(to.host, to.port);
-        file.record_handover({.leads = false, .host = to.host, .port = to.port});
-        // If the next start has the same options, it tries the server in the options first, so the redirection from
-        // that server is recorded.
-        if (is_named) file.forget_redirection();
-        else file.record_redirection({.from = {how.follow.host, how.follow.port}, .to = {to.host, to.port}});
-    });
-    // Replaces an earlier follower_, which stopped when this server was promoted.
-    make_follower(is_named ? to : how.follow);
-    log_->followers().set_link_status_source([this] { return follower_->status(); });
-    log_->yield_lead_to(to_string(endpoint{to.host, to.port}));
-    follower_->start(address());
-    demotion_notifier_->start(address());
-}
-
-/// Handles an operator's decision that the follower that was ordered to lead does not lead.
-std::string service::impl::lead_in_doubt() {
-    try {
-        add_former_leader(handover_->resume_leading());
-        const std::scoped_lock lock{promotion_};
-        how.log_callback(severity::info,
-                         "this server leads, in term " + std::to_string(log_->followers().statistics().epoch.term));
-        demotion_notifier_->stop();
-        demotion_notifier_->start(address());
-        return {};
-    } catch (const std::exception& e) {
-        return std::string{"this server cannot lead: "} + e.what();
-    }
-}
-
-/// Handles an operator's decision that this server leads, although a follower has calls that this server lacks, or has
-/// not connected.
-std::string service::impl::decide() {
-    const std::scoped_lock both{handing_over_, promotion_};
-    if (!serves_ || drained_) return "the server is not running";
-    if (handover_->is_in_progress()) return "FAILOVER already in progress.";
-    try {
-        log_->resume_leading();
-        how.log_callback(severity::info,
-                         "this server leads, in term " + std::to_string(log_->followers().statistics().epoch.term));
-        return {};
-    } catch (const std::exception& e) {
-        return std::string{"this server cannot lead: "} + e.what();
-    }
-}
-
-std::string service::impl::promote(std::uint64_t order) {
-    if (const std::scoped_lock lock{handing_over_}; order == operators_order && handover_ && handover_->is_in_doubt())
-        return lead_in_doubt();
-    if (order == operators_order && log_ && log_->followers().is_undecided()) return decide();
-    const std::scoped_lock lock{promotion_};
-    if (!serves_ || drained_) return "the server is not running";
-    if (cancelled_orders_.contains(order)) return "the leader has withdrawn this order";
-    if (!follower_) return "this server does not follow another one";
-    if (log_->followers().statistics().leads) return {};  // promoted already
-    if (const std::string why = follower_->stop(); !why.empty())
-        return "this server cannot lead, because its data do not match its log: " + why;
-    try {
-        // The former leader is recorded first. If a crash prevents the message to the former leader, the next start
-        // sends it.
-        const leader_settings& former = follower_->leader();
-        add_former_leader(former);
-        // The handover is written together with the leader epoch, so that a start finds both or neither.
-        std::optional<journal::handed_over> latest;
-        if (order != operators_order) latest = {.leads = true, .host = former.host, .port = former.port};
-        log_->begin(latest);
-        start_snapshotter();
-        how.log_callback(severity::info,
-                         "this server leads, in term " + std::to_string(log_->followers().statistics().epoch.term));
-        demotion_notifier_->stop();
-        demotion_notifier_->start(address());
-        return {};
-    } catch (const std::exception& e) {
-        if (log_->followers().statistics().leads) {
-            return std::string{"this server leads, but takes no snapshots, or does not notify its former leader: "} +
-                   e.what() + ". Restart it without --follow";
-        }
-        follower_->resume();
-        return std::string{"this server cannot lead: "} + e.what();
-    }
 }
 
 void service::impl::start() {
@@ -475,18 +271,7 @@ void service::impl::start() {
         io_threads_.push_back(std::make_unique<io_thread>(*shared_, procedures.all().size()));
     for (const auto& r : io_threads_) r->start();
     allow_worker_io();
-    // These locks are necessary because a client may already request a promotion, and a leader may order one.
-    const std::scoped_lock both{handing_over_, promotion_};
-    if (log_) {
-        demotion_notifier_ = std::make_unique<demotion_notifier>(how, *log_);
-        demotion_notifier_->start(address());
-        handover_ =
-            std::make_unique<handover>(how, *log_,
-                                       handover::host{.is_idle = [this] { return is_idle(); },
-                                                      .follow = [this](const leader_settings& to) { step_down(to); },
-                                                      .log = how.log_callback});
-    }
-    if (follower_) follower_->start(address());
+    if (leadership_) leadership_->start(address());
     if (forwarder_) forwarder_->start();
     serves_ = true;
     stage_.store(stage::serving, std::memory_order_release);
@@ -560,13 +345,7 @@ void service::impl::drain() {
     if (!started_ || drained_.exchange(true)) return;
     if (serves_) stage_.store(stage::ending, std::memory_order_release);
     drain_step_ = drain_step::calls;
-    // Waits for a promotion that has already begun. A later promotion sees drained_ and does nothing.
-    { const std::scoped_lock lock{promotion_}; }
-    bool is_in_doubt = false;
-    if (const std::scoped_lock lock{handing_over_}; handover_) {
-        handover_->stop();
-        is_in_doubt = handover_->is_in_doubt();
-    }
+    if (leadership_) leadership_->begin_shutdown();
     stop_listening();
     own_calls_->begin_drain();
     if (log_) log_->stop_waiting_for_disk();
@@ -588,19 +367,9 @@ void service::impl::drain() {
     if (leads) report_missing_on_followers();
     if (forwarder_) forwarder_->stop();
     drain_step_ = drain_step::snapshot;
-    if (snapshotter_) {
-        snapshotter_->stop();
-        // If a handover is in doubt, the other server may have logged calls after the end of this log. A snapshot would
-        // then use the position of one of these calls.
-        if (!is_in_doubt) snapshotter_->take_final();
-        snapshotter_.reset();
-    }
-    if (follower_) {
-        const bool is_whole = follower_->stop().empty();
-        if (is_whole && !log_->followers().statistics().leads) follower_->store_snapshot();
-    }
+    if (leadership_) leadership_->store_final_snapshot();
     drain_step_ = drain_step::log;
-    demotion_notifier_.reset();
+    if (leadership_) leadership_->end();
     if (log_) log_->end();  // ended before own_calls_, which own the calls that the log holds
     own_calls_->stop();
     fork_guards_.clear();

@@ -12,7 +12,7 @@
 // Before ORDER, this server continues to lead after any failure, or at the timeout. After ORDER, the follower may lead,
 // whatever this server has heard from the follower. So this server requests the outcome from the follower, and repeats
 // the request if the answer is lost. The follower decides once, under the lock that a promotion holds, and keeps its
-// promise (service::impl::promote). If this server restarts in between, it finds in its log that another server leads
+// promise (leadership::answer_order). If this server restarts in between, it finds in its log that another server leads
 // (replication.hpp, REP5).
 //
 // Thread safety: one thread at a time calls `begin` and `stop`.
