@@ -36,8 +36,6 @@ std::size_t bytes_of(const stored_reply* a) noexcept { return a == nullptr ? 0 :
 journal::journal(const log_settings& how, std::function<void(bool, const std::string&)> log)
     : how_{how},
       at_risk_{static_cast<std::uint64_t>(at_risk / base::nanoseconds_per_tick())},
-      max_group_wait_{static_cast<std::uint64_t>(static_cast<double>(group_commit_delay::max_delay.count()) /
-                                                 base::nanoseconds_per_tick())},
       log_{std::move(log)},
       store_{how.file} {}
 
@@ -50,8 +48,8 @@ void journal::read_answers(const std::function<void(const stored_reply&)>& take)
 
 std::vector<leader_epoch> journal::begin_leader_epoch(bool later_term, const std::optional<handed_over>* latest) {
     std::vector<leader_epoch> all;
-    // The file is locked because a follower that is being promoted may hear of a term, and then records the term in the
-    // file.
+    // Locks the file. During a promotion, this server may hear of a later term, and another thread then records that
+    // term in the file.
     with_file([&](log_store& file) {
         const std::uint64_t end = file.end();
         all = file.leader_epochs();
@@ -97,7 +95,7 @@ void journal::begin(std::vector<leader_epoch> all) {
     thread_ = std::thread{[this] { work(); }};
     if (!has_followed_) followers_.start();
     followers_.lead(std::move(all), has_followed_ ? 0 : how_.await_followers);
-    record_announced_term(term);  // a term that it heard of after it had chosen its own, and before it led
+    record_announced_term(term);  // a term that this server heard of between its choice of a term and its lead
 }
 
 std::uint64_t journal::close() noexcept {
@@ -177,11 +175,11 @@ void journal::record_written(const group& g, std::size_t calls) noexcept {
     calls_ += calls;
     bytes_ += g.records.size();
     bytes_to_replay_ += g.records.size();
-    ++groups_;
+    ++written_groups_;
 }
 
 bool journal::append(const log_chunk& from) noexcept {
-    if (is_broken_) return false;
+    if (failure_.is_final()) return false;
     bool is_there = false;
     try {
         const std::scoped_lock lock{file_mutex_};
@@ -204,11 +202,11 @@ bool journal::append(const log_chunk& from) noexcept {
         // stored last, so that a call that reads next_ waits only for durable positions
         next_.store(std::max(end, from.upto));
         checkpoint_file();
-        leave_error_state();
+        failure_.leave();
     } catch (const log_store_error& e) {
-        enter_error_state(e);
+        failure_.enter(e);
     } catch (const std::exception& e) {
-        enter_error_state(log_store_error{e.what(), true});
+        failure_.enter(log_store_error{e.what(), true});
     }
     return is_there;
 }
@@ -240,9 +238,9 @@ reserved_record journal::reserve_record(std::size_t bytes, const stored_reply* a
     if (closed_) [[unlikely]]
         throw log_closed_error{};
     const reserved_record at = buffer_.reserve(bytes);
-    // If all earlier positions are durable, this is the oldest position on its way to the disk. The journal's thread
-    // may only now have made the previous position durable. Then that thread has stored its earlier time in oldest_
-    // before it stored durable_ (write).
+    // If all earlier positions are durable, the new position is the oldest one that is not durable. The journal's
+    // thread may only now have made the previous position durable. Then that thread has stored its earlier time in
+    // oldest_ before it stored durable_ (write).
     if (durable_.load(std::memory_order_acquire) == at.position)
         oldest_.store(base::ticks(), std::memory_order_relaxed);
     const std::uint64_t all = bytes + bytes_of(answer) + overhead;
@@ -274,7 +272,7 @@ void journal::wake_if_idle() noexcept {
     if (how_.sync != log_sync::always && sleep_state_.load() == sleep_state::for_anything) wake_thread();
 }
 
-// Pairs with sleep_state_, as in io_thread.cpp. A thread first pushes a call and then reads sleep_state_. The journal's
+// Pairs with the journal's thread. A calling thread first pushes a call and then reads sleep_state_. The journal's
 // thread first sets sleep_state_ and then checks for pushed calls. All accesses are sequentially consistent, so one of
 // the two sees the other.
 void journal::wake_thread() noexcept {
@@ -288,8 +286,7 @@ void journal::wake_thread() noexcept {
 }
 
 void journal::request_group() noexcept {
-    group_requested_.store(
-        true);  // sequentially consistent, like sleep_state_: the journal's thread reads it before it sleeps
+    groups_.request();
     wake_thread();
 }
 
@@ -312,7 +309,7 @@ bool journal::hold_until_durable(durability_waiter& w, std::uint64_t awaits,
         return true;
     }
     if (sleep_state_.load() == sleep_state::for_a_group) {
-        if (awaits >= awaited_position_.load()) request_group();
+        if (awaits >= groups_.awaited_position()) request_group();
         return true;
     }
     // The host sets its flag before it checks for calls (expect_no_more_calls). So either this function sees that the
@@ -324,39 +321,28 @@ bool journal::hold_until_durable(durability_waiter& w, std::uint64_t awaits,
 }
 
 std::chrono::nanoseconds journal::idle_poll_time() const noexcept {
-    if (next_.load() - durable_.load() >= group_commit_delay::enough_calls) return {};
-    return group_commit_delay::delay_after(
-        std::chrono::nanoseconds{group_nanoseconds_.load(std::memory_order_relaxed)});
+    return groups_.idle_poll_time(next_.load() - durable_.load());
 }
 
 void journal::expect_no_more_calls() noexcept {
-    if (how_.sync != log_sync::always || held_.load() == nullptr || writing_.load()) return;
-    hosts_expect_no_more_.store(true);
+    if (how_.sync != log_sync::always || held_.load() == nullptr || groups_.is_writing()) return;
+    groups_.expect_no_more();
     request_group();
 }
 
 void journal::expect_more_calls() noexcept {
-    const bool plenty = next_.load() - durable_.load() >= group_commit_delay::max_calls;
-    if (plenty || base::ticks() > group_deadline_.load(std::memory_order_relaxed)) expect_no_more_calls();
+    if (groups_.is_overdue(next_.load() - durable_.load())) expect_no_more_calls();
 }
 
 std::chrono::nanoseconds journal::max_block_time() const noexcept {
-    constexpr std::int64_t max_nanoseconds = 250'000;  // other requests of clients wait meanwhile
-    if (how_.sync != log_sync::always) return {};
-    if (!group_requested_.load(std::memory_order_relaxed) && !writing_.load(std::memory_order_relaxed)) return {};
-    return std::chrono::nanoseconds{std::min(2 * group_nanoseconds_.load(std::memory_order_relaxed), max_nanoseconds)};
-}
-
-std::string journal::error() const {
-    const std::scoped_lock lock{mutex_};
-    return error_;
+    return how_.sync == log_sync::always ? groups_.max_block_time() : std::chrono::nanoseconds{};
 }
 
 journal_statistics journal::statistics() const {
     journal_statistics f;
     f.calls = calls_.load(std::memory_order_relaxed);
     f.bytes = bytes_.load(std::memory_order_relaxed);
-    f.groups = groups_.load(std::memory_order_relaxed);
+    f.groups = written_groups_.load(std::memory_order_relaxed);
     f.snapshots = progress_.statistics();
     f.bytes_to_replay = bytes_to_replay();
     f.next_position = next_.load();
@@ -373,7 +359,7 @@ bool journal::has_work() const noexcept {
 void journal::wait_for_work() {
     std::unique_lock lock{mutex_};
     const auto called = [this] { return is_woken_ || ending_ || snapshot_to_store_.has_value(); };
-    if (has_error_.load()) {
+    if (failure_.exists()) {
         changed_.wait_for(lock, between_attempts, [this] { return ending_; });
     } else if (uncollected_ == uncollected::more) {
         // Continues without waiting, because more positions are ready.
@@ -386,7 +372,7 @@ void journal::wait_for_work() {
         // call that has not ended. Calls that arrived while the latest group was written do not request a group,
         // because that group's clients are about to call again. If these clients do not call, the timeout below begins
         // the group.
-        const bool has_request = how_.sync == log_sync::always ? group_requested_.load() : has_work();
+        const bool has_request = how_.sync == log_sync::always ? groups_.is_requested() : has_work();
         const bool waits = how_.sync == log_sync::always && held_.load() != nullptr;
         if (!has_request && waits) changed_.wait_for(lock, group_commit_delay::max_delay, called);
         else if (!has_request) changed_.wait(lock, called);
@@ -404,22 +390,14 @@ void journal::wait_for_work() {
     is_woken_ = false;
 }
 
-/// Begins a cycle. Requests that arrive after this call are for the next group.
-void journal::begin_cycle() noexcept {
-    writing_.store(true);
-    hosts_expect_no_more_.store(false);
-    group_requested_.store(false);
-}
-
-/// Under `always`, when one call waits, waits for more calls. Calls wake the thread once they reach the expected
-/// number.
+/// Under `always`, waits for more calls when at least one call waits. Calls wake the thread once they reach the
+/// expected number.
 void journal::gather(std::unique_lock<std::mutex>& lock) {
-    const std::uint64_t enough = awaited_position_.load();
     const auto called = [this] { return is_woken_ || ending_ || snapshot_to_store_.has_value(); };
-    if (next_.load() >= enough || hosts_expect_no_more_.load()) return;
+    if (groups_.is_complete(next_.load())) return;
     is_woken_ = false;
     sleep_state_.store(sleep_state::for_a_group);
-    if (next_.load() < enough && !hosts_expect_no_more_.load()) changed_.wait_for(lock, group_delay_.delay(), called);
+    if (!groups_.is_complete(next_.load())) changed_.wait_for(lock, groups_.delay(), called);
     sleep_state_.store(sleep_state::none);
 }
 
@@ -437,7 +415,7 @@ void journal::work() {
             last = ending_;
         }
         do {
-            begin_cycle();
+            groups_.begin_cycle();
             collected_at_ = base::ticks();
             // The waiting calls are collected before the records. A call reserves its position before it waits, so the
             // records of all collected calls are found.
@@ -448,18 +426,16 @@ void journal::work() {
             }
             const bool collected = collect();
             const bool written = write(last || how_.sync != log_sync::never);
-            if (collected && written) leave_error_state();
+            if (collected && written) failure_.leave();
             write_snapshot();
-            writing_.store(false);
-            awaited_position_.store(buffer_.consumed() + group_delay_.expected());
-            group_deadline_.store(base::ticks() + max_group_wait_, std::memory_order_relaxed);
+            groups_.end_cycle(buffer_.consumed());
             finish_waits();
-        } while (last && has_work() && !has_error_.load());
+        } while (last && has_work() && !failure_.exists());
     }
     if (yielded_.load()) return;  // everything is written, and the server continues
     // The executor has ended every call, so no position is missing. Calls that still wait could not be written.
     waits_for_disk_no_more_.store(true);
-    has_error_.store(true);
+    failure_.enter_at_end();
     finish_waits();
 }
 
@@ -483,7 +459,7 @@ bool journal::collect() noexcept {
         }
         return true;
     } catch (const std::bad_alloc&) {
-        enter_error_state(log_store_error{"out of memory for the log", true});
+        failure_.enter(log_store_error{"out of memory for the log", true});
     }
     return false;
 }
@@ -510,7 +486,7 @@ void journal::collect(const complete_range& some) {
 }
 
 bool journal::write(bool sync) noexcept {
-    if (is_broken_) return false;
+    if (failure_.is_final()) return false;
     try {
         const std::scoped_lock lock{file_mutex_};
         if (ready_calls_ != 0) {
@@ -518,9 +494,8 @@ bool journal::write(bool sync) noexcept {
             store_.check_names();
             store_.add({&ready_, 1}, sync);
             const auto took = static_cast<double>(base::ticks() - began) * base::nanoseconds_per_tick();
-            group_delay_.record(ready_calls_, next_.load() - buffer_.consumed(),
-                                group_commit_delay::duration{static_cast<std::int64_t>(took)});
-            group_nanoseconds_.store(static_cast<std::int64_t>(took), std::memory_order_relaxed);
+            groups_.record_written(ready_calls_, next_.load() - buffer_.consumed(),
+                                   group_commit::duration{static_cast<std::int64_t>(took)});
             record_written(ready_, ready_calls_);
             ready_.records.clear();
             ready_.answers.clear();
@@ -528,8 +503,8 @@ bool journal::write(bool sync) noexcept {
             ready_ends_ = false;
         }
         // If nothing is left over, everything reserved before collected_at_ is in the file. oldest_ is stored before
-        // durable_. When everything is durable, a call that reserves a position stores a later time, and that later
-        // time must persist.
+        // durable_. A call that finds everything durable stores a later time in oldest_ (reserve_record), and this
+        // store must not overwrite that later time.
         if (uncollected_ == uncollected::nothing) oldest_.store(collected_at_, std::memory_order_relaxed);
         written_bytes_.store(written_bytes_.load(std::memory_order_relaxed) + std::exchange(ready_bytes_, 0),
                              std::memory_order_release);
@@ -538,17 +513,17 @@ bool journal::write(bool sync) noexcept {
         checkpoint_file();
         return true;
     } catch (const log_store_error& e) {
-        enter_error_state(e);
+        failure_.enter(e);
     } catch (const std::exception& e) {
-        enter_error_state(log_store_error{e.what(), true});
+        failure_.enter(log_store_error{e.what(), true});
     }
     return false;
 }
 
 void journal::finish_waits() noexcept {
     const std::uint64_t durable = durable_.load(std::memory_order_relaxed);
-    const bool failed = has_error_.load();
-    const bool all = is_broken_ || (failed && waits_for_disk_no_more_.load());
+    const bool failed = failure_.exists();
+    const bool all = failure_.is_final() || (failed && waits_for_disk_no_more_.load());
     durability_waiter* left = nullptr;
     while (waiting_ != nullptr) {
         durability_waiter* const one = std::exchange(waiting_, waiting_->next_);
@@ -557,34 +532,6 @@ void journal::finish_waits() noexcept {
         else one->next_ = std::exchange(left, one);
     }
     waiting_ = left;
-}
-
-void journal::enter_error_state(const log_store_error& why) noexcept {
-    if (!why.is_retryable()) is_broken_ = true;
-    const bool known = has_error_.exchange(true) && why.is_retryable();
-    try {
-        std::string line = why.what();
-        if (is_broken_) line += "; the server writes no more to the log until it is restarted";
-        if (!known) log_(true, line);
-        const std::scoped_lock lock{mutex_};
-        error_ = std::move(line);
-    } catch (const std::bad_alloc&) {
-        // There is no memory for the text, so the error is not described.
-    }
-}
-
-void journal::leave_error_state() noexcept {
-    if (!has_error_.load()) return;
-    has_error_.store(false);
-    {
-        const std::scoped_lock lock{mutex_};
-        error_.clear();
-    }
-    try {
-        log_(false, "the log can be written again; no calls were lost");
-    } catch (const std::bad_alloc&) {
-        // As above.
-    }
 }
 
 }  // namespace tutti::server::journal

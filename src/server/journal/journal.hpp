@@ -43,9 +43,8 @@
 // more, and each waiting call gets the answer that its outcome is unknown.
 //
 // A follower's journal reserves no positions. It appends what its leader has written, until the follower is promoted
-// (replication.hpp). A leader that hands over leadership does the reverse (close, then yield_lead_to or
-// resume_leading). Threads check and change `closed_` under reserving_, so no call reserves a position after close()
-// has returned the next one.
+// (replication.hpp). A leader that hands over leadership calls close, and then yield_lead_to or resume_leading. Threads
+// check and change `closed_` under reserving_, so no call reserves a position after close() has returned the next one.
 //
 // Thread safety: any thread, unless a comment says otherwise.
 #pragma once
@@ -65,12 +64,13 @@
 #include "base/clock.hpp"
 #include "base/lock.hpp"
 #include "server/journal/fair_mutex.hpp"
-#include "server/journal/group_commit_delay.hpp"
+#include "server/journal/group_commit.hpp"
 #include "server/journal/log_buffer.hpp"
 #include "server/journal/log_store.hpp"
 #include "server/journal/replication.hpp"
 #include "server/journal/reply_clock.hpp"
 #include "server/journal/snapshot_progress.hpp"
+#include "server/journal/write_failure.hpp"
 #include "tutti/server/settings.hpp"
 
 namespace tutti::server::journal {
@@ -131,7 +131,7 @@ public:
     /// called.
     [[nodiscard]] log_store& file() noexcept { return store_; }
     [[nodiscard]] const log_settings& settings() const noexcept { return how_; }
-    /// Reads the answers for recovery. The clock of answers continues from the latest answer.
+    /// Reads the answers for recovery. The reply_clock continues from the time of the latest answer.
     void read_answers(const std::function<void(const stored_reply&)>& take);
     /// Starts to accept calls, on a new leader epoch. After follow(), the leader epoch has a later term than any that
     /// the server has heard of. @throws std::system_error, log_store_error
@@ -159,7 +159,7 @@ public:
     /// fails and nothing of the chunk was appended. The failure has been logged. The caller may try again unless the
     /// journal is broken. REQUIRES: follow().
     [[nodiscard]] bool append(const log_chunk& from) noexcept;
-    [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
+    [[nodiscard]] bool is_broken() const noexcept { return failure_.is_final(); }
     /// Stores the snapshot that was begun. The snapshot contains all calls before `position`. Returns an error if the
     /// snapshot cannot be stored; empty: the snapshot is on the disk. REQUIRES: follow(), and all calls before
     /// `position` are durable.
@@ -213,10 +213,10 @@ public:
     /// Returns true if calls wait for a group to begin, and no group is being written. While a group is being written,
     /// the host need not act, because the clients of that group send new calls at its end.
     [[nodiscard]] bool is_gathering() const noexcept {
-        return how_.sync == log_sync::always && held_.load() != nullptr && !writing_.load();
+        return how_.sync == log_sync::always && held_.load() != nullptr && !groups_.is_writing();
     }
     /// Returns true if all expected calls have arrived. Then the host need not check for more calls.
-    [[nodiscard]] bool has_all_expected_calls() const noexcept { return next_.load() >= awaited_position_.load(); }
+    [[nodiscard]] bool has_all_expected_calls() const noexcept { return next_.load() >= groups_.awaited_position(); }
     /// Returns how long an idle host checks for more calls. Zero: as long as more calls arrive.
     [[nodiscard]] std::chrono::nanoseconds idle_poll_time() const noexcept;
     /// Reports that the host is idle and has set its flag, which says that it sleeps. The waiting calls then form a
@@ -230,8 +230,8 @@ public:
     [[nodiscard]] std::chrono::nanoseconds max_block_time() const noexcept;
 
     /// Returns the reason why no call that may write can begin now, or an empty string if such a call can begin.
-    [[nodiscard]] std::string error() const;
-    [[nodiscard]] bool has_error() const noexcept { return has_error_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::string error() const { return failure_.text(); }
+    [[nodiscard]] bool has_error() const noexcept { return failure_.exists_relaxed(); }
     /// Returns true if more bytes wait to be written than the limit allows.
     [[nodiscard]] bool is_full() const noexcept { return pending() > how_.max_pending; }
 
@@ -281,7 +281,6 @@ private:
     void record_announced_term(std::uint64_t own);
     void work();
     void wait_for_work();
-    void begin_cycle() noexcept;
     void request_group() noexcept;
     void gather(std::unique_lock<std::mutex>& lock);
     /// The event that the journal's thread waits for.
@@ -289,7 +288,7 @@ private:
         none,
         for_anything,
         for_a_waiter,
-        /// at least one call waits; the sleep ends when awaited_position_ is reserved, or when the delay is over
+        /// at least one call waits; the sleep ends when the awaited position is reserved, or when the delay is over
         for_a_group
     };
     /// The positions that had been reserved when the thread collected records, but were not collected.
@@ -313,13 +312,11 @@ private:
     /// log_store_error  the written groups stay valid
     void checkpoint_file();
     void finish_waits() noexcept;
-    void enter_error_state(const log_store_error& why) noexcept;
-    void leave_error_state() noexcept;
 
     const log_settings how_;
-    const std::uint64_t at_risk_;         // in ticks of the base clock: an answer of this age might be lost (JRN4)
-    const std::uint64_t max_group_wait_;  // in ticks: longest time that calls wait for a group to begin
+    const std::uint64_t at_risk_;  // in ticks of the base clock: an answer of this age might be lost (JRN4)
     const std::function<void(bool, const std::string&)> log_;
+    write_failure failure_{log_};
     fair_mutex file_mutex_;
     log_store store_;
     reply_clock reply_times_;
@@ -335,21 +332,14 @@ private:
     std::atomic<bool> yielded_{false};                   // the journal has no thread that finishes waits
     std::atomic<durability_waiter*> held_{nullptr};      // waiting calls that the thread has not collected; a stack
     alignas(64) std::atomic<std::uint64_t> durable_{1};  // all positions before this one are durable
-    std::atomic<std::uint64_t> written_bytes_{0};        // the bytes of reserved_bytes_ that do not wait any more
+    std::atomic<std::uint64_t> written_bytes_{0};        // the part of reserved_bytes_ that no longer waits
     std::atomic<std::uint64_t> oldest_{0};  // in ticks of the base clock; all calls answered before it are durable
-    std::atomic<bool> has_error_{false};
     // the first position that the snapshot does not contain, whether it has been reserved or not
     std::atomic<std::uint64_t> not_in_snapshot_{1};
     std::atomic<bool> waits_for_disk_no_more_{false};
     std::atomic<sleep_state> sleep_state_{sleep_state::none};
-    std::atomic<std::uint64_t> awaited_position_{0};  // a call that waits for this position ends a sleep for a group
-    // Used only under `always`.
-    std::atomic<bool> group_requested_{false};        // a call has requested a group since the latest one began
-    std::atomic<bool> hosts_expect_no_more_{false};   // a host has reported that it expects no more calls
-    std::atomic<bool> writing_{false};                // a group is being written
-    std::atomic<std::int64_t> group_nanoseconds_{0};  // nanoseconds that the latest group took
-    std::atomic<std::uint64_t> group_deadline_{0};    // in ticks of the base clock: calls that wait then form a group
-    std::atomic<std::uint64_t> calls_{0}, bytes_{0}, groups_{0}, bytes_to_replay_{0};
+    group_commit groups_;
+    std::atomic<std::uint64_t> calls_{0}, bytes_{0}, written_groups_{0}, bytes_to_replay_{0};
     std::atomic<clock::rep> copied_until_{0};
 
     // Only the journal's thread uses these members.
@@ -357,17 +347,14 @@ private:
     std::size_t ready_calls_ = 0, ready_bytes_ = 0;
     bool ready_ends_ = false;  // true at a cut: later positions go into another group
     uncollected uncollected_ = uncollected::nothing;
-    group_commit_delay group_delay_;
     durability_waiter* waiting_ = nullptr;
     std::uint64_t collected_at_ = 0;  // in ticks of the base clock
     std::int64_t answers_forgotten_at_ = 0;
-    std::atomic<bool> is_broken_{false};
 
-    mutable std::mutex mutex_;  // guards the members below
+    std::mutex mutex_;  // guards the members below
     std::condition_variable changed_;
     bool is_woken_ = false;
     bool ending_ = false;
-    std::string error_;
     std::optional<std::uint64_t> snapshot_to_store_;  // the position of a snapshot
     std::optional<std::string> store_result_;         // result of storing it
     std::thread thread_;

@@ -16,7 +16,7 @@ void journal::change_snapshot(const std::function<void(log_store&)>& what) {
             file.checkpoint_if_long();
         });
     } catch (const log_store_error& e) {
-        if (!e.is_retryable()) enter_error_state(e);  // the error also affects calls, like a failed fsync
+        if (!e.is_retryable()) failure_.enter(e);  // the error also affects calls, like a failed fsync
         throw;
     }
 }
@@ -54,12 +54,12 @@ void journal::write_snapshot() noexcept {
         // The calls that the snapshot contains must be in the log before the snapshot is stored. Otherwise a start
         // would find these calls twice, or a gap before the snapshot.
         const bool ready =
-            snapshot_to_store_ && (is_broken_ || has_error_.load() || durable_.load() >= *snapshot_to_store_);
+            snapshot_to_store_ && (failure_.is_final() || failure_.exists() || durable_.load() >= *snapshot_to_store_);
         if (!ready) return;
         position = *snapshot_to_store_;
     }
-    std::string how = has_error_.load() ? error() : finish_snapshot(position);
-    if (how.empty()) not_in_snapshot_.store(position + 1);  // `position` is the snapshot's own
+    std::string how = failure_.exists() ? error() : finish_snapshot(position);
+    if (how.empty()) not_in_snapshot_.store(position + 1);  // the snapshot itself has reserved `position`
     {
         const std::scoped_lock lock{mutex_};
         snapshot_to_store_.reset();
@@ -75,7 +75,7 @@ std::string journal::finish_snapshot(std::uint64_t position) noexcept {
         bytes_to_replay_.store(store_.bytes());
         return {};
     } catch (const log_store_error& e) {
-        if (!e.is_retryable()) enter_error_state(e);
+        if (!e.is_retryable()) failure_.enter(e);
         return e.what();
     } catch (const std::exception& e) {
         return e.what();
