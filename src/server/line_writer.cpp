@@ -36,14 +36,14 @@ struct line_writer::state {
     const int descriptor;
     const loss_line report_loss;
     const std::size_t capacity;
-    bool torn = false;  // used by the thread: the latest line was written only in part
+    bool torn = false;  // used only by the writer's thread: the latest line was written only in part
 
     mutable std::mutex mutex;  // guards the members below; not held during a write
     std::condition_variable has_work;
     mutable std::condition_variable has_changed;
     std::vector<std::string> waiting;
     std::size_t bytes = 0;                 // bytes of waiting lines, and of lines being written
-    std::uint64_t lost = 0, reported = 0;  // number of lines; `reported` of them were reported as lost
+    std::uint64_t lost = 0, reported = 0;  // numbers of lost lines, and of lost lines that were reported
     bool started = false;
     bool writing = false;
     bool refused = false;  // the system refused the latest line
@@ -137,7 +137,8 @@ void line_writer::write(std::string line) noexcept {
                 std::thread{[mine = state_] { mine->work(); }}.detach();
                 s.started = true;
             } catch (const std::exception&) {
-                // The next line tries again to start the thread, which then reports the loss of this line.
+                // The next call of write() tries again to start the thread. That thread then reports the loss of this
+                // line.
             }
             ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
         }

@@ -24,7 +24,7 @@ public:
         due = what.due;
     }
 
-    answer_callback then;  // empty once it is answered
+    answer_callback then;  // empty once the call is answered
     const call_origin from;
     program_call* previous = nullptr;
     program_call* next = nullptr;
@@ -114,7 +114,7 @@ void program_calls::refuse_call(program_call& c) {
         const std::scoped_lock lock{mutex_};
         if (draining_) c.how_it_ended = call_outcome::shutdown;
     }
-    const answer_callback then = finish(c, std::chrono::steady_clock::now());  // first: the steps below may lack memory
+    const answer_callback then = finish(c, std::chrono::steady_clock::now());  // called first, as later steps may throw
     reply to{c.answer, c.what.spoken};
     write_refusal(c.how_it_ended, to);
     if (then) then(c.answer, c.how_it_ended);
@@ -153,7 +153,8 @@ void program_calls::cancel(call_origin which, bool stranded) noexcept {
 void program_calls::cancel_all_of(unsigned node) noexcept {
     const std::scoped_lock lock{mutex_};
     for (program_call* c = first_; c != nullptr; c = c->next) {
-        if (c->from.number != 0 && c->from.node == node) c->abandon();  // the watcher finishes these calls
+        // The watcher later interrupts abandoned calls that sleep in `retry`, except calls with `outlives_client`.
+        if (c->from.number != 0 && c->from.node == node) c->abandon();
     }
 }
 

@@ -2,9 +2,9 @@
 // calls, answers each call once, and ends calls that exceed their time limit.
 //
 //   linked -> submitted -> run -> unlinked, counted, answered -> deleted by the thread that ran it
-//                |          \-> answered before, because its time limit passed and it did not end
-//                \-> replaced by a job of another thread -> the watcher does the same, because that thread may run a
-//                    procedure, or own sockets
+//                |          \-> answered before its end, because it has exceeded its time limit
+//                \-> displaced by a job of another thread -> unlinked, counted, answered and deleted by the watcher,
+//                    because the other thread may run a procedure, or own sockets
 //
 // Thread safety: any thread. No procedure or answer runs while `mutex_` is held. The executor interrupts only calls
 // that are still linked.

@@ -20,7 +20,7 @@ struct cluster_statistics {
     unsigned nodes = 1;  ///< number of all nodes
     unsigned lost = 0;   ///< number of lost nodes
     std::uint64_t commits = 0, aborts = 0, round_trips = 0;
-    std::uint64_t in_doubt = 0;  ///< transactions of lost servers that still hold objects of this one
+    std::uint64_t in_doubt = 0;  ///< transactions of lost servers that still hold objects of this server
 };
 
 /// Access to a cluster. Thread safety: you can call every member from any thread.

@@ -88,7 +88,7 @@ struct codec<std::string_view> {
     static void encode(reply& to, std::string_view value) { to.text(value); }
 };
 
-/// As a parameter, the argument is optional. A client that omits it must also omit all later arguments.
+/// A parameter of this type is optional. A client that omits its argument must also omit all later arguments.
 template <class T>
 struct codec<std::optional<T>> {
     static std::optional<T> decode(std::string_view from) { return codec<T>::decode(from); }

@@ -40,7 +40,7 @@ public:
 
 private:
     struct state;
-    std::shared_ptr<state> state_;  // the thread shares it, because a blocked write may outlive this object
+    std::shared_ptr<state> state_;  // shared with the writer's thread, because a blocked write may outlive this object
 };
 
 }  // namespace tutti::server

@@ -67,8 +67,8 @@ struct call {
     const std::atomic<bool>* gone = nullptr;  ///< the server's flag; see abandoned()
     std::int64_t began = 0;                   ///< microseconds since 1970; 0: now() reads the clock
     /// A number that differs from call to call, to seed generators of random numbers. If calls are logged, a call that
-    /// runs again gets the seed of its first run. Take all random numbers from this seed: any other source would give
-    /// another result.
+    /// runs again gets the seed of its first run. Take all random numbers from this seed. With any other source, the
+    /// call would have another result when it runs again.
     std::uint64_t seed = 0;
     /// True if the call runs again from the log because the server has started. Check this flag before an action
     /// outside the server's data that must not happen twice, for instance before you send a message.
@@ -299,8 +299,8 @@ public:
     /// setting.
     [[nodiscard]] virtual std::string setting(std::string_view name, std::string_view otherwise) const = 0;
     /// Runs `f` after the last call has ended, on the thread that drains the server. Several functions run in the order
-    /// of their registration. If one throws, the others still run, and the server exits with a failure. A server that
-    /// was never started runs none of these functions.
+    /// of their registration. If a function throws, the other functions still run, and the server exits with a failure.
+    /// A server that was never started runs none of these functions.
     virtual void at_end(std::function<void()> f) = 0;
     /// Sets how a server that logs its calls saves the data of `name` to a snapshot and restores them. Without these
     /// functions, a start runs all logged calls again.

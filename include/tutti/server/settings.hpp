@@ -19,7 +19,7 @@ struct tls_files {
     std::string certificate{};  ///< PEM file, including its chain; empty: no TLS
     std::string key{};
     std::string client_authority{};  ///< if set, a client needs a certificate that this authority has signed
-    // These settings also apply to the connection to a server that this one follows.
+    // The following settings also apply to the connection of this server to the leader that it follows.
     std::string minimum_version = "1.2";  ///< minimum version of TLS: 1.2 or 1.3
     std::string ciphers{};                ///< ciphers of TLS 1.2, as in openssl-ciphers(1); empty: OpenSSL's default
     std::string ciphersuites{};           ///< cipher suites of TLS 1.3, separated by colons; empty: OpenSSL's default
@@ -89,7 +89,7 @@ enum class log_sync : std::uint8_t {
 struct log_settings {
     std::string file{};  ///< path; empty: calls are not logged
     log_sync sync = log_sync::every_second;
-    std::size_t max_pending = std::size_t{64} << 20;  ///< maximum number of bytes not yet written; then calls get BUSY
+    std::size_t max_pending = std::size_t{64} << 20;  ///< bytes not yet written, above which calls get BUSY
     /// Bytes by which the log may grow before a snapshot replaces it. Applies if procedures can dump their data. A
     /// snapshot also replaces the log when the server ends. Zero: a snapshot is written only at the end.
     std::size_t snapshot_after = std::size_t{64} << 20;
@@ -160,9 +160,9 @@ struct settings {
     std::chrono::milliseconds stuck_after{10'000};
 
     unsigned io_threads = 1;  ///< number of threads that own sockets
-    /// Real-time priority of the I/O threads, 1 to 99 (SCHED_RR), or 0. Use it if other programs share the machine's
-    /// processors, because a call waits for the I/O thread at its start and at its end. Requires CAP_SYS_NICE or a
-    /// limit (RLIMIT_RTPRIO). An I/O thread with this priority also runs before workers on the same processor.
+    /// Real-time priority of the I/O threads, 1 to 99 (SCHED_RR), or 0. Use this setting if other programs share the
+    /// machine's processors, because a call waits for the I/O thread at its start and at its end. Requires CAP_SYS_NICE
+    /// or a limit (RLIMIT_RTPRIO). An I/O thread with this priority also runs before workers on the same processor.
     int io_realtime = 0;
     /// Number of threads that run procedures, at most 64 with preemption. 0: the number of processors that I/O threads
     /// leave free, at least one.
@@ -184,8 +184,9 @@ struct settings {
     /// through a Unix socket, so that an operator can always inspect the server.
     std::size_t max_clients = 10'000;
     /// Number of additional connections for operators: users with `is_admin`, or every client that knows the password.
-    /// If the server has no login and listens beyond its own machine, clients on its own machine are operators. The
-    /// next client replaces a client that has not logged in. Zero: no additional connections.
+    /// If the server has no login and listens beyond its own machine, clients on its own machine are operators. If all
+    /// additional connections are in use, the next client replaces a client that has not logged in. Zero: no additional
+    /// connections.
     std::size_t reserved_clients = 32;
     std::size_t max_arguments = 1024;     ///< maximum number of words in a request
     std::size_t max_request = 1'048'576;  ///< maximum size of a request in bytes
@@ -212,18 +213,18 @@ struct settings {
     /// True: the server forwards calls to the server whose node owns their object (registry::add), and runs forwarded
     /// calls of other servers.
     bool forward = true;
-    log_settings log{};  ///< the server copies the limits of the reply cache from above
+    log_settings log{};  ///< the server copies `max_cached_replies` and `reply_cache_ttl` into these
     /// A leader to follow. If set, this server appends the leader's log to its own, runs the calls in it, and runs only
     /// read-only procedures for clients, until it is promoted. Requires a log.
     leader_settings follow{};
     /// Maximum number of bytes of requests and replies that the server holds for all clients together. Beyond this
     /// limit, new calls of clients get BUSY. Calls that already run may exceed the limit.
     std::size_t max_buffered_bytes = std::size_t{1} << 30;
-    /// Maximum number of bytes of requests and replies that connections hold. Beyond this limit, the server closes the
-    /// largest connections of those users that hold the most for their highest priority. The rest of max_buffered_bytes
-    /// is for the arguments of accepted calls: a user that holds its share of the rest gets BUSY. Must be less than
-    /// max_buffered_bytes. Zero: the server closes no connections and divides no memory. Empty: three quarters of
-    /// max_buffered_bytes.
+    /// Maximum number of bytes of requests and replies that connections hold. Beyond this limit, the server closes
+    /// connections of the users that hold the most in relation to their `max_priority`, the largest connections first.
+    /// The rest of max_buffered_bytes is for the arguments of accepted calls: a user that holds its share of the rest
+    /// gets BUSY. Must be less than max_buffered_bytes. Zero: the server closes no connections and divides no memory.
+    /// Empty: three quarters of max_buffered_bytes.
     std::optional<std::size_t> max_buffered_bytes_clients{};
     std::chrono::milliseconds time_limit{0};    ///< limit of procedures without their own; zero: no limit
     std::chrono::milliseconds idle_timeout{0};  ///< maximum time without a request; zero: no limit

@@ -71,8 +71,8 @@ void add_procedures(std::vector<MetricFamily>& to, const server_statistics& s) {
         family("tutti_turnaround_seconds", "Time from the arrival of a call to its answer", MetricType::Histogram);
     MetricFamily ended = family("tutti_calls_total", "Calls by outcome", MetricType::Counter);
     for (const server_statistics::procedure_statistics& p : s.procedures) {
-        // Shows exactly two series, regardless of the priorities that clients choose: one for the procedure's own
-        // priority, and one for all other priorities.
+        // Shows at most two series, regardless of the priorities that clients choose: one for the procedure's own
+        // priority, and one for all other priorities together.
         turnaround_sum own, chosen;
         for (const auto& [priority, sum] : p.priorities) add(priority == p.own_priority ? own : chosen, sum);
         turnaround.metric.push_back(

@@ -26,7 +26,7 @@ struct server_statistics {
     struct procedure_statistics {
         std::string name;
         int own_priority;
-        std::vector<priority_statistics> priorities;  ///< the priorities that clients called it with
+        std::vector<priority_statistics> priorities;  ///< one for each priority that has turnaround times
         std::array<std::uint64_t, call_outcome_count> outcomes{};
     };
     std::chrono::seconds up{0};

@@ -6,8 +6,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// A client that has sent no request for this long is assumed not to be about to send one. When the server ends, it
-/// waits this long after a client's last answer, which is too short for a user to notice.
+/// The server assumes that a client that has sent no request for this long is not about to send one. When the server
+/// ends, it waits this long after a client's last answer. The time is too short for a user to notice.
 constexpr milliseconds silence{100};
 
 }  // namespace
@@ -19,7 +19,7 @@ bool may_have_request_in_flight(const connection& c, instant end_began, instant 
 bool is_timed_out(const connection& c, const settings& how, bool draining, instant now) noexcept {
     const auto past = [now](instant since, milliseconds limit) { return limit.count() > 0 && now - since > limit; };
     constexpr milliseconds default_limit{10'000};
-    constexpr int slowest_farewell = 6;  // times the limit for a client that reads nothing
+    constexpr int slowest_farewell = 6;  // times the limit, for a client that reads its last answers slowly
     const milliseconds to_read = draining && how.write_timeout.count() == 0 ? default_limit : how.write_timeout;
     if (c.lingering && draining && past(c.last_written, silence) && c.io->is_all_received()) return true;
     if (c.lingering) return past(c.last_progress, to_read);

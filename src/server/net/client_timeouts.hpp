@@ -6,9 +6,9 @@
 
 namespace tutti::server {
 
-/// Returns true if the server should close a client that has exceeded a limit. A limit of zero means no limit. With
-/// `draining`, a limit of zero means ten seconds if the end of the server waits for the client. A client that reads
-/// slowly has six times the limit to read its last answers.
+/// Returns true if the server should close a client that has exceeded a limit. A limit of zero means no limit. While
+/// the server drains, a `write_timeout` of zero counts as ten seconds. A client that reads slowly then has at most six
+/// times `write_timeout` to read its last answers.
 [[nodiscard]] bool is_timed_out(const connection& c, const settings& how, bool draining, instant now) noexcept;
 
 /// Returns true if the server, while it is ending, must still read from a client that waits for no answer. This is the

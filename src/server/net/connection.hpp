@@ -1,7 +1,7 @@
 // A client's connection: its stream, the input that is not yet parsed into requests, the client's requests in order,
 // and the unread answers.
 //
-//   open -> quitting (it said QUIT, was malformed, or the server ends)   the server takes no further requests
+//   open -> quitting (QUIT, malformed input, or the server ends)         the server takes no further requests
 //         -> lingering (all is answered and written, our side is closed)  the server discards further input, which
 //                                                                         does not extend the time limit
 //         -> closed
@@ -51,12 +51,12 @@ public:
     }
     /// Counts the bytes that `r` holds now. REQUIRES: `r` is in the order, and the executor does not have it.
     void charge(request& r) noexcept {
-        request_bytes_ += r.footprint() - r.charged;  // modulo 2^64, so the sum may decrease
+        request_bytes_ += r.footprint() - r.charged;  // wraps modulo 2^64, so the sum may also decrease
         r.charged = r.footprint();
     }
 
-    /// To be called when the client has disconnected or will send no more: abandons its calls, so that no call waits
-    /// for an event.
+    /// Abandons the client's calls, so that no call waits for an event. To be called when the client has disconnected
+    /// or will send no more.
     void abandon_calls() noexcept {
         has_left = true;
         for (request* r = first_; r != nullptr; r = r->next_of_client) r->abandon();
@@ -87,7 +87,7 @@ public:
         answered_bytes_ += r.answer.size();
         charge(r);
     }
-    /// Returns the first request if it is answered.
+    /// Returns the first request if it is answered, or null.
     [[nodiscard]] const request* first_answered() const noexcept {
         return first_ != nullptr && first_->answered ? first_ : nullptr;
     }

@@ -43,8 +43,8 @@ public:
     }
 
 private:
-    // A procedure is rated short after this many short calls. A single long call then does not change the rating, but a
-    // second long call soon afterwards does.
+    // A procedure is rated short while its score is at least `threshold`. At the maximum score, a single long call does
+    // not change the rating, but a second long call soon afterwards does.
     static constexpr int threshold = 16, max_score = 64, penalty = 32;
 
     static void rate(int& score, bool good) noexcept {
@@ -52,7 +52,7 @@ private:
     }
 
     struct estimate {
-        int short_score = 0, shared_score = 0;  // scores
+        int short_score = 0, shared_score = 0;
         std::int64_t typical = 0;
     };
     const std::chrono::nanoseconds short_limit_;

@@ -26,7 +26,8 @@ guarded& all() {
 void before_fork() { all().mutex.lock(); }
 void in_parent() { all().mutex.unlock(); }
 
-// The descriptor numbers stay in use, so that the child cannot close other files by these numbers.
+// The descriptor numbers stay in use. Otherwise, a file that the child opens later could get such a number, and the
+// child would close this file instead of the listener.
 void in_child() {
     const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     for (const int listener : all().listeners) {

@@ -29,6 +29,9 @@ void io_ownership::release() noexcept {
         wake();
 }
 
+// Pairs with wait_for_ownership, where the thread loads wakeups_ before the state. This function stores the state
+// before wake() increments wakeups_. If the thread loads the incremented wakeups_, the thread also sees the new state,
+// and does not sleep. Otherwise futex_wait finds wakeups_ changed and returns at once, or wake() ends the sleep.
 void io_ownership::return_to_thread() noexcept {
     transfer(owner::thread);
     wake();

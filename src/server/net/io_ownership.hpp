@@ -16,7 +16,7 @@
 //
 // IOW1  Only the owner touches the data that the I/O thread owns. A new owner sees everything that the previous owner
 //       wrote: acquiring the ownership is an acquire, and giving it up a release.
-// IOW2  If the ownership is free, the thread reclaims it within two periods, regardless of workers.
+// IOW2  If the ownership stays free, the thread reclaims it within two periods, even if all workers are busy.
 //
 // Thread safety: each function states which thread may call it.
 #pragma once
@@ -31,8 +31,8 @@ namespace tutti::server {
 class io_ownership {
 public:
     static constexpr std::chrono::microseconds period{500};
-    /// After this many checks that find the same worker as owner, waiting for clients, the thread sleeps until the
-    /// worker releases the ownership.
+    /// After this many consecutive checks that find the ownership unchanged, the thread sleeps until the owning worker
+    /// releases or returns the ownership.
     static constexpr unsigned default_checks = 100;
 
     explicit io_ownership(unsigned checks_before_sleep = default_checks) noexcept
@@ -54,8 +54,8 @@ public:
 
     /// Tries to acquire the ownership for a worker. Returns true if the worker has it now.
     [[nodiscard]] bool try_acquire() noexcept;
-    /// Releases the ownership. Called by the owning worker, if this or another worker will acquire the ownership again
-    /// soon.
+    /// Releases the ownership. Called by the owning worker, if this worker or another worker will soon acquire the
+    /// ownership.
     void release() noexcept;
     /// Returns the ownership to the thread. Called by the owning worker.
     void return_to_thread() noexcept;

@@ -26,13 +26,14 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t scratch_bytes = 16'384;  // the maximum length of a TLS record
-// The number of clients that a round handles. If clients send much at once, a worker that runs the calls itself handles
-// only few clients in a round. If it read a thousand requests, the first ones would have left its cache when they run,
-// and again when they are answered. The next round begins with the clients that are left out.
+// The bounds of the number of clients that a round handles. If clients send much at once, a worker that runs the calls
+// itself handles only few clients in a round. If the worker read a thousand requests, the first of these requests would
+// have left the cache before they run, and again before they are answered. The next round begins with the clients that
+// are left out.
 constexpr int min_events = 8, max_events = 256;
 constexpr std::size_t enough_requests = 64;
-// The number of requests that always ends a round, because more urgent requests may have arrived. A new round costs two
-// system calls for each client that is read, and must be worth them.
+// A round always ends after this many requests, because more urgent requests may have arrived. The number is not
+// smaller, because each round costs two system calls for each client that it reads.
 constexpr std::size_t max_requests = 256;
 /// The interval of checks for calls that were expected to be short. A more urgent call waits until such a call ends on
 /// any worker, but at most for one to two intervals. Then the thread interrupts a worker.
@@ -258,7 +259,8 @@ int io_thread::sleep(std::span<epoll_event> into, const idle_wakeup* worker) noe
     asleep_.store(true);
     rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_release);  // see request_round
     if (!has_message(worker)) {
-        // Ended calls wait for a group to begin. The group begins once the clients send no more requests.
+        // Ended calls wait for the log's next group commit. The group commit begins once the clients send no more
+        // requests.
         if (log != nullptr && log->is_gathering()) {
             const timespec left = time_for(log->idle_poll_time(), worker);
             const int count =
@@ -270,7 +272,7 @@ int io_thread::sleep(std::span<epoll_event> into, const idle_wakeup* worker) noe
             }
             log->expect_no_more_calls();
         }
-        // While a group is being written, no answer can be sent. So the worker lets requests accumulate and reads them
+        // While the log writes a group, no answer can be sent. So the worker lets requests accumulate and reads them
         // together, instead of waking another worker for each request. The worker does not wait if the latest round had
         // many requests, because this round probably has many, too.
         const bool trickles = requests_of_round_ < journal::group_commit_delay::enough_calls;
@@ -385,8 +387,8 @@ bool io_thread::handle_event(connection& c, std::uint32_t events) {
     return !is_closed && (readable || (should_read(c) && c.io->wants_to_write()));
 }
 
-/// Reads connections in order, until the round has enough requests. In the next round, epoll reports the other
-/// connections again.
+/// Reads connections in order, until the round has enough requests. In the next round, epoll again reports the
+/// connections that this round has not read.
 void io_thread::read_in_order(std::span<connection*> readable) {
     const bool in_turn = shared_.how.round_robin_reads;
     std::ranges::sort(
@@ -446,9 +448,9 @@ bool io_thread::should_read(const connection& c) const noexcept {
     return !c.input_ended && (may_take_request(c) || c.who.quit || c.lingering);
 }
 
-/// Answers the client with an error, after which no further requests are read.
+/// Answers the client with an error. The server takes no further requests of the client.
 void io_thread::end_with_error(connection& c, std::string_view code, const std::string& why) {
-    std::string answer;  // made first, because a request in the order must be answered
+    std::string answer;  // made first: if this throws, the order contains no request without an answer
     reply{answer}.error(code, why);
     request& r = acquire_request();
     r.answer = std::move(answer);
@@ -495,7 +497,7 @@ std::size_t io_thread::parse_requests(connection& c, std::string_view input) {
         }
         const bool costly = c.who.is_trusted && shared_.known_commands.is_costly(c.parser.words());
         if (costly && must_delay(c)) {
-            c.parser.restart();  // the parser parses it again when its turn comes
+            c.parser.restart();  // the request is parsed again when the client's turn comes
             break;
         }
         taken += c.parser.length();
@@ -508,8 +510,8 @@ std::size_t io_thread::parse_requests(connection& c, std::string_view input) {
             c.who.entry->record_request(now_);
             c.append(r);
             try {
-                // Memory in `to_submit_` is reserved before process(), because afterwards a call with an ID must be
-                // submitted and must end.
+                // Memory in `to_submit_` is reserved before process(), because process() may enter a call with an ID
+                // into the reply cache. Such a call must be submitted and must end.
                 if (to_submit_.size() == to_submit_.capacity()) to_submit_.reserve(2 * to_submit_.size() + 1);
                 const instant began = costly ? std::chrono::steady_clock::now() : now_;
                 const bool was_trusted = c.who.is_trusted;
@@ -535,7 +537,7 @@ std::size_t io_thread::parse_requests(connection& c, std::string_view input) {
                         if (r.deferred.what == replication_command::kind::fetch &&
                             !std::exchange(c.who.is_follower, true))
                             shared_.follower_clients.fetch_add(1);
-                        touch(c);  // update_connection() handles it in its turn
+                        touch(c);  // update_connection() submits the request when its turn comes
                         count_command(c);
                         break;
                     case commands::command_result::answer:

@@ -4,14 +4,18 @@
 //
 // An allocation failure while serving a client disconnects that client.
 //
-// A round: wait in epoll; read the clients that have sent data, more urgent clients first, until there are enough
-// requests for a round (reading_order.hpp). Then submit all requests at once, and collect the requests that workers
-// have completed. Then update the touched connections: write answers, and decide which events to watch. Periodically
-// check time limits and idle clients.
+// The thread works in rounds of these steps:
+//
+//   1. Wait in epoll.
+//   2. Read the clients that have sent data, more urgent clients first, until the round has enough requests
+//      (reading_order.hpp).
+//   3. Submit all requests at once, and collect the requests that workers have completed.
+//   4. Update the touched connections: write answers, and decide which events to watch.
+//   5. If the periodic check is due, check time limits and idle clients.
 //
 // While all calls in progress are expected to be short, an idle worker may own the thread's I/O (io_ownership.hpp). The
-// worker reads, releases the I/O ownership to run the calls, acquires it again and answers. When a call takes long, the
-// thread reclaims the ownership.
+// worker reads requests, releases the I/O ownership to run the calls, acquires the ownership again, and answers the
+// clients. When a call takes long, the thread reclaims the ownership.
 //
 // Thread safety: any thread may call `complete_request`, `wake`, `begin_drain`, `check_killed`, `counts`, `stuck` and
 // the functions about rounds. Workers may call `run_on_worker`. Only the owner of the I/O calls the other functions.
@@ -88,8 +92,9 @@ public:
     void start();
     /// Allows idle workers to own the thread's I/O. REQUIRES: the workers end before this thread ends.
     void allow_worker_io() noexcept { allows_worker_io_.store(true, std::memory_order_relaxed); }
-    /// Called by an idle worker: owns and performs the thread's I/O until the worker is needed, or until calls take
-    /// long. Returns false if another thread owns the I/O.
+    /// Acquires the I/O ownership and performs the thread's I/O, until the worker has other work, a long call is in
+    /// progress, or the server ends. Returns false if another thread owns the I/O. Only idle workers call this
+    /// function.
     [[nodiscard]] bool run_on_worker(const idle_wakeup& worker) noexcept;
     /// Ends the wait for clients, for the thread or for a worker that owns the I/O.
     void wake() noexcept;
@@ -101,10 +106,10 @@ public:
     void check_killed() noexcept override;
     /// Makes the thread start a round. Returns the number to pass to `has_started_round`.
     [[nodiscard]] std::uint64_t request_round() noexcept;
-    /// Returns true if the thread has started a round since that number was returned, or has ended.
+    /// Returns true if the thread has ended, or has started a round since request_round() returned `since`.
     [[nodiscard]] bool has_started_round(std::uint64_t since) const noexcept;
-    /// Returns true if the thread has started a round since the previous call, or has ended. REQUIRES: one thread calls
-    /// this.
+    /// Returns true if the thread has ended, or has started a round since the previous call of this function. REQUIRES:
+    /// a single thread calls this function.
     [[nodiscard]] bool responds() noexcept;
     /// Returns the calls of this thread's clients that block their worker.
     [[nodiscard]] const stuck_calls& stuck() const noexcept { return stuck_calls_; }
@@ -202,7 +207,7 @@ private:
     instant next_resume_;              // earliest end of these delays
     std::vector<job*> to_submit_;
     int events_of_worker_ = 64;          // maximum events per round while a worker owns the I/O
-    std::size_t requests_of_round_ = 0;  // requests in this round, or in the previous one until this round reads
+    std::size_t requests_of_round_ = 0;  // requests of this round; until sleep() returns: of the previous round
     std::uint64_t latest_read_ = 0;      // number of the latest read of any connection
     std::vector<std::unique_ptr<request>> spare_;
     request* in_progress_ = nullptr;  // list of requests that are not answered yet (REQ2)
@@ -212,7 +217,7 @@ private:
     instant now_;
     instant next_check_;
     instant next_stuck_check_;
-    instant next_overdue_check_;  // next check of short calls that other calls wait for
+    instant next_overdue_check_;  // next check for calls that have waited too long for short calls
     instant drain_began_;
     instant next_publication_;  // while the thread ends
     unfinished_calls unfinished_;
@@ -221,7 +226,7 @@ private:
     bool runs_on_worker_ = false;    // the latest owner of the I/O is or was a worker
     std::size_t long_requests_ = 0;  // requests in progress that are not expected to be short
     instant next_offer_;
-    std::chrono::milliseconds offer_pause_{0};  // time without offers after an ownership was reclaimed
+    std::chrono::milliseconds offer_pause_{0};  // time without offers after the thread has regained the ownership
     double nanoseconds_per_tick_;
     std::atomic<bool> allows_worker_io_{false};
     bool time_limits_ = false;

@@ -117,7 +117,8 @@ void io_thread::close(connection& c) {
             r->is_client_gone.store(true, std::memory_order_relaxed);
         }
     }
-    // Closing the socket would suffice, except that a forked process may have inherited it and not yet called exec.
+    // A forked process may have inherited the socket and not yet called exec. Without such a process, closing the
+    // socket would suffice.
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, c.io->socket(), nullptr);
     shared_.directory.remove(*c.who.entry);
     if (c.who.is_follower) shared_.follower_clients.fetch_sub(1);

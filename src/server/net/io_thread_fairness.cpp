@@ -73,7 +73,7 @@ void io_thread::charge_for(connection& c, instant began) noexcept {
     c.delayed_since.reset();
     c.who.owner->charge(now_, took);
     requests_of_round_ +=
-        static_cast<std::size_t>(took / of_a_request);  // so that a round with such commands is not longer
+        static_cast<std::size_t>(took / of_a_request);  // so that costly commands do not prolong the round
 }
 
 void io_thread::resume_paused() noexcept {

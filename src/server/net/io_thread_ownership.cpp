@@ -9,7 +9,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // The shortest and the longest time for which the thread keeps the I/O ownership after regaining it. The time doubles
-// whenever the thread has to reclaim the ownership soon after it offered it.
+// whenever the thread reclaims the ownership soon after an offer.
 constexpr milliseconds shortest_pause{5};
 constexpr milliseconds max_pause{160};
 
@@ -18,8 +18,8 @@ constexpr std::chrono::nanoseconds worth_a_call{10'000};
 
 }  // namespace
 
-/// Returns true if no long call is in progress, and the workers of calls in progress will try to acquire the I/O
-/// ownership when these calls end.
+/// Returns true if the thread may offer its I/O ownership now. Calls must be in progress, because their workers try to
+/// acquire the ownership when these calls end. No long call may be in progress.
 bool io_thread::may_offer_ownership() const noexcept {
     return allows_worker_io_.load(std::memory_order_relaxed) && in_progress_count_ != 0 && long_requests_ == 0 &&
            now_ >= next_offer_ && !drain_requested_.load(std::memory_order_relaxed);
@@ -42,8 +42,9 @@ void io_thread::offer_ownership() noexcept {
     next_offer_ = now_ + std::max(offer_pause_, shortest_pause);
 }
 
-// The requests that were read run before the touched connections are updated, so each connection is updated once, with
-// its answers. If another thread acquires the I/O ownership in between, that thread updates the connections.
+// This function leaves the touched connections to the next end_round(). Before that, workers run the requests that were
+// read, so each connection is updated once, together with its answers. If another thread acquires the I/O ownership in
+// between, that thread updates the connections.
 bool io_thread::run_on_worker(const idle_wakeup& worker) noexcept {
     if (!ownership_.try_acquire()) return false;
     counters_.io_handoffs.add_one();
@@ -71,8 +72,8 @@ void io_thread::record_duration(const request& r) noexcept {
     durations_.record(r.what.entry->number, std::chrono::nanoseconds{static_cast<std::int64_t>(ran)});
 }
 
-/// Returns how many workers to wake. Another worker is not worth waking for calls whose turn comes soon, as long as the
-/// thread can notice when a call takes long.
+/// Returns how many workers to wake. Calls whose turn comes soon do not justify waking another worker, as long as the
+/// I/O thread can notice a call that takes long.
 unsigned io_thread::workers_worth_waking() const noexcept {
     if (!runs_on_worker_ || long_requests_ != 0) return executor::no_limit;
     std::chrono::nanoseconds all{0};

@@ -123,14 +123,15 @@ void io_thread::finish_login(request& r) noexcept {
 }
 
 void io_thread::cache_reply(const request& r) noexcept {
-    // The call has not run, or was abandoned because its client had disconnected. The client may repeat the call.
+    // With these outcomes, the call has not run, or was abandoned because its client had disconnected. The client may
+    // repeat the call.
     const bool unanswered = r.how_it_ended == call_outcome::busy || r.how_it_ended == call_outcome::shutdown ||
                             r.how_it_ended == call_outcome::client_gone || r.how_it_ended == call_outcome::misconf ||
                             r.how_it_ended == call_outcome::read_only;
     if (unanswered) return shared_.replies.remove(r.key);
     try {
-        // `replaced_answer` is set if too few followers had the call in time. The call has run, and when the client
-        // repeats it, enough followers may have it.
+        // `replaced_answer` is the answer of a call that has run, but that too few followers had in time. When the
+        // client repeats the call, enough followers may have it.
         shared_.replies.store(r.key, r.replaced_answer.empty() ? r.answer : r.replaced_answer, now_);
     } catch (const std::bad_alloc&) {
         // There is no memory for the answer, so the key is removed. If the client repeats the call, the call runs

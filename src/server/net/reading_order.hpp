@@ -4,8 +4,8 @@
 //
 //   RDO1  Clients of higher priority come first; among equals, the client that was read longest ago.
 //   RDO2  In each round, one of the clients that were left out for `max_wait` is read regardless of its priority. So no
-//         client waits forever, not even a client whose next request is more urgent than its latest call. Many less
-//         urgent clients delay no other client, because only one of them is read.
+//         client waits forever, not even a client whose next request is more urgent than its latest call. Even if
+//         many less urgent clients are left out, a round reads only one of them, so they do not delay other clients.
 //
 // Thread safety: not thread-safe. An I/O thread owns the object.
 #pragma once
@@ -39,7 +39,7 @@ public:
         if (skipped_since_ == never) skipped_since_ = now;
     }
 
-    /// `round_robin`: ignores the urgency in RDO1.
+    /// Returns true if this client is read before `other`. `round_robin`: ignores the priorities in RDO1.
     [[nodiscard]] bool is_before(const reading_turn& other, bool round_robin) const noexcept {
         return !round_robin && priority_ != other.priority_ ? priority_ > other.priority_ : latest_ < other.latest_;
     }

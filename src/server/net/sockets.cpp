@@ -169,7 +169,8 @@ handle accept_from(const handle& listener, const tcp_keepalive& keepalive) noexc
     handle client{::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
     if (!client.is_open()) return client;
     const int error = errno;
-    // All of these options fail on a Unix socket, which does not need them, because its clients cannot vanish silently.
+    // On a Unix socket, these options fail or have no effect. A Unix socket does not need them, because its clients
+    // cannot vanish silently.
     const auto set = [&client](int level, int option, int value) {
         ::setsockopt(client.get(), level, option, &value, sizeof value);
     };
@@ -181,8 +182,8 @@ handle accept_from(const handle& listener, const tcp_keepalive& keepalive) noexc
         set(IPPROTO_TCP, TCP_KEEPIDLE, idle);
         set(IPPROTO_TCP, TCP_KEEPINTVL, std::max(idle / probes, 1));
         set(IPPROTO_TCP, TCP_KEEPCNT, probes);
-        // Without this option, the system would not probe while data is unacknowledged, but repeat the data for a
-        // quarter of an hour.
+        // While data is unacknowledged, the system repeats the data and does not probe. Without this option, it would
+        // do so for a quarter of an hour.
         if (keepalive.limits_unacknowledged_data) set(IPPROTO_TCP, TCP_USER_TIMEOUT, 2'000 * idle);
     }
     errno = error;

@@ -28,8 +28,8 @@ struct local_listener {
     void stop() noexcept;
 };
 /// Listens on a Unix socket. Replaces the file of a socket that no process listens on any more. Never waits for a
-/// process that listens on the socket. The file has the permissions `mode`, or those that umask(2) leaves, before a
-/// client can connect.
+/// process that listens on the socket. Before a client can connect, the file has the permissions `mode`, or without
+/// `mode` those that umask(2) leaves.
 [[nodiscard]] local_listener listen_unix(const std::string& path, std::optional<unsigned> mode = {});
 
 /// Refuses clients that connect from now on, and clients that have connected but were not accepted.
@@ -48,11 +48,12 @@ void stop_listening(const handle& listener) noexcept;
 
 /// How long a client's machine may be silent.
 struct tcp_keepalive {
-    /// The silence after which the system probes the client's machine. The client counts as gone after as long again.
-    /// Zero: never.
+    /// The silence after which the system probes the client's machine. If the machine stays silent for the same time
+    /// again, the system breaks the connection. Zero: the system never probes.
     std::chrono::seconds keepalive{0};
-    /// Applies the same limit to a client that has not acknowledged sent data. The system does not probe such a client,
-    /// because the data serves as a probe. With this option, a live client that does not read also counts as silent.
+    /// True: the system also breaks the connection if the client does not acknowledge sent data for twice `keepalive`.
+    /// The system does not probe such a client, because the data serves as a probe. With this option, a live client
+    /// that does not read also counts as silent.
     bool limits_unacknowledged_data = false;
 };
 

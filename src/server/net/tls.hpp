@@ -14,8 +14,7 @@ namespace tutti::server {
 /// Throws if OpenSSL does not know one of the ciphers. @throws std::runtime_error  which names them
 void require_known_ciphers(const tls_files& how);
 
-/// A certificate and its key. They are read at the start, and again after they have been renewed. Thread safety: any
-/// thread.
+/// A certificate and its key. The constructor reads the files, and renew() reads them again. Thread safety: any thread.
 class tls {
 public:
     /// @throws std::runtime_error  which names the file and the problem

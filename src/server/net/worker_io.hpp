@@ -1,7 +1,7 @@
 // Lets idle workers serve the connections of an I/O thread (io_ownership.hpp). The executor calls the I/O threads
-// through this class, because the executor is created before them.
+// through this class, because the executor is created before the I/O threads.
 //
-// Thread safety: one thread calls `set_threads`, once. Any thread calls the rest.
+// Thread safety: one thread calls `set_threads`, once. Any thread may call the other functions.
 #pragma once
 
 #include <atomic>

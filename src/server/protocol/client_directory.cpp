@@ -99,7 +99,7 @@ void client_directory::set_held(client_entry& e, std::size_t bytes) noexcept {
     const std::size_t now = bytes / grain * grain, before = e.held_.load(std::memory_order_relaxed);
     if (now == before) return;
     e.held_.store(now, std::memory_order_relaxed);
-    held_.fetch_add(now - before, std::memory_order_relaxed);  // modulo 2^64, so the sum may decrease
+    held_.fetch_add(now - before, std::memory_order_relaxed);  // wraps modulo 2^64, so the sum may also decrease
 }
 
 void client_directory::set_provisional(client_entry& e, provisional_state now) {
@@ -157,8 +157,8 @@ std::size_t client_directory::evict(std::size_t limit) {
     return chosen.size();
 }
 
-// A thread that ends must first remove its clients, which needs the mutex. So while this function holds the mutex, the
-// client's I/O thread cannot end before it gets the message.
+// An I/O thread removes its clients before it ends, and needs the mutex to remove them. So while this function holds
+// the mutex, a client's I/O thread cannot end before this function has called its check_killed().
 std::size_t client_directory::kill(const filter& which) {
     const std::scoped_lock lock{mutex_};
     std::size_t killed = 0;

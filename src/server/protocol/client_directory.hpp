@@ -36,7 +36,7 @@ public:
 
     /// Whether a client that was admitted beyond the limit on clients has shown that it is an admin.
     enum class provisional_state : std::uint8_t {
-        confirmed,       ///< the client keeps its connection; the state of all other clients, too
+        confirmed,       ///< the client keeps its connection; also the state of clients within the limit
         not_logged_in,   ///< the client has not logged in
         names_operator,  ///< the client's first login names an admin
     };
@@ -85,7 +85,8 @@ public:
     [[nodiscard]] bool set_version(client_entry& e, std::string_view version);
     [[nodiscard]] std::string name_of(const client_entry& e) const;
 
-    /// Returns a line for each client, in the order of arrival and in Redis's format; or the line of one client.
+    /// `list` returns a line for each client, in the order of arrival. `line_of` returns the line of one client. The
+    /// lines have Redis's format.
     [[nodiscard]] std::string list(instant now) const;
     [[nodiscard]] std::string line_of(const client_entry& e, instant now) const;
 
@@ -97,8 +98,9 @@ public:
     void set_held(client_entry& e, std::size_t bytes) noexcept;
     /// Returns the bytes that all clients hold.
     [[nodiscard]] std::size_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
-    /// Closes connections until the others hold at most `limit` bytes, and returns the number of closed connections.
-    /// Connections that are already marked do not count. O(n log n) for n clients. @throws std::bad_alloc
+    /// Closes connections until the remaining connections hold at most `limit` bytes. Returns the number of closed
+    /// connections. Connections that are already being closed do not count. O(n log n) for n clients.
+    /// @throws std::bad_alloc
     std::size_t evict(std::size_t limit);
 
     // ---- clients beyond the limit

@@ -185,7 +185,7 @@ bool commands::is_password(std::string_view given) const noexcept {
     return wrong == 0;
 }
 
-/// Logs a client in if its credentials are right. For a user, the password verifier has already decided this.
+/// Logs a client in if its credentials are right. For a user, the password verifier has already checked the password.
 bool commands::log_in(session& who, std::string_view name, std::string_view password) const noexcept {
     const bool right = who.checked_login != nullptr ? who.checked_login->state == login_claim::login_result::correct
                                                     : parts_.users.empty() && !parts_.how.password.empty() &&
@@ -386,8 +386,9 @@ bool commands::is_first_use(std::string_view key, request& r) const {
     return false;
 }
 
-/// A repeated answer must promise as much as the first answer: that the configured number of followers have the call.
-/// Followers may have lacked the call when it was first answered, or this server may have read the answer from its log.
+/// Defers the repeated answer in `r`, unless the server knows that enough followers have the call. The repeated answer
+/// must promise as much as the first answer. The followers may have lacked the call when it was first answered, or this
+/// server may have read the answer from its log.
 void commands::repeat_when_replicated(request& r) const {
     if (parts_.log == nullptr || !parts_.log->followers().lacks_followers_for(r.logged.awaited_position)) return;
     const log_settings& how = parts_.log->settings();

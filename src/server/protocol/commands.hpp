@@ -60,7 +60,7 @@ public:
 private:
     using words = std::span<const std::string_view>;
     struct command;
-    static const command list[17];  // all except CALL
+    static const command list[17];  // all commands that COMMAND lists, except CALL, MULTI, EXEC and DISCARD
 
     [[nodiscard]] command_result answer_or_prepare(session& who, words given, request& r) const;
     void answer_command(session& who, words given, reply& to) const;

@@ -61,8 +61,8 @@ void password_verifier::unlink(request* before, request& r) noexcept {
     }
 }
 
-/// Removes a login from the list, to make room for `r`, and returns it. Returns null if the group of `r` is itself
-/// among the largest.
+/// Removes a login from the list, to make room for `r`, and returns that login. Returns null if the group of `r`,
+/// including `r`, would be at least as large as every other group.
 request* password_verifier::make_room(const request& r) noexcept {
     const auto largest = std::ranges::max_element(groups_, {}, &group::waiting);
     const auto own = std::ranges::find_if(

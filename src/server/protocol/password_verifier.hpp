@@ -8,7 +8,7 @@
 // longest ago. Every second turn prefers the logins of admins. When the maximum number of logins wait, a login of a
 // smaller group replaces the youngest login of the largest group.
 //
-// Thread safety: any thread may call `submit` and `begin_drain`; the owner calls the rest.
+// Thread safety: any thread may call `submit` and `begin_drain`; the owner calls the other functions.
 #pragma once
 
 #include <condition_variable>
@@ -61,7 +61,8 @@ private:
     std::uint64_t check_number_ = 0;
     std::mutex mutex_;
     std::condition_variable changed_;
-    // a list linked by `next`, which is unused because the executor does not have these requests
+    // the waiting logins, as a list linked by `request::next`; this member is free, because the executor does not have
+    // these requests
     request* first_ = nullptr;
     request* last_ = nullptr;
     std::size_t waiting_ = 0;

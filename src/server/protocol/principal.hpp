@@ -2,11 +2,11 @@
 // that it has logged in as. Before the login, and on a server without users, the connection belongs to its client's
 // address.
 //
-// The divided processor time is that of an I/O thread for commands that take long (commands::is_costly). A principal
-// may use a part of this time. Once the part is used up, the principal's further costly commands wait
+// The server divides processor time only for costly commands (commands::is_costly). A principal may use a part of the
+// time of an I/O thread for its costly commands. Once the part is used up, the principal's further costly commands wait
 // (`next_command_at`). So a user who sends INFO without end delays that user's INFO, and not the calls of other users.
 // The server counts time instead of requests, because INFO takes longer with more procedures. The connections of one
-// principal take turns: a connection that has not waited has to wait if others are waiting (`begin_wait`).
+// principal take turns: a connection that has not waited has to wait if other connections are waiting (`begin_wait`).
 //
 // Thread safety: any thread.
 #pragma once
@@ -56,12 +56,12 @@ public:
         return accepted_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     }
     /// Subtracts bytes, and returns the new total. The principal may be destroyed afterwards, unless a connection
-    /// belongs to it.
+    /// belongs to the principal.
     std::size_t remove_accepted(std::size_t bytes) noexcept {
         return accepted_.fetch_sub(bytes, std::memory_order_release) - bytes;
     }
     /// Returns true if no accepted call is counted. If so, everything that the threads of former calls did with this
-    /// object happened before.
+    /// object happened before this function returns.
     [[nodiscard]] bool has_no_calls() const noexcept { return accepted_.load(std::memory_order_acquire) == 0; }
 
     /// The password verifier's turn in which it last checked a login from this address. Guarded by the password
@@ -82,8 +82,8 @@ private:
     const std::string name_;
     const unsigned weight_;
     const bool is_admin_;
-    // The time at which the usage so far would have been allowed at the principal's rate. account::try_admit counts in
-    // the same way.
+    // The time from which the principal has no debt, if it runs no more costly commands. Each costly command adds its
+    // charged time divided by the principal's share. account::try_admit uses the same algorithm.
     std::atomic<std::int64_t> even_pace_{INT64_MIN / 2};  // nanoseconds of the steady clock
     std::atomic<unsigned> waiting_{0};
     std::atomic<std::size_t> accepted_{0};  // bytes

@@ -100,8 +100,7 @@ request_parser::parse_result request_parser::parse_array(std::string_view input,
         if (word_size_ < 0) {
             if (const parse_result o = parse_number(input, '$', word_size_); o != parse_result::complete) return o;
             if (word_size_ < 0) return fail("invalid bulk length: negative");
-            // The sum cannot overflow: for each word, at_ exceeds the bytes that were checked before by at most a few
-            // dozen bytes.
+            // The sum cannot overflow: at_ is at most input.size(), and both terms are less than 2^63.
             if (static_cast<std::uint64_t>(word_size_) > limits.bytes ||
                 at_ + static_cast<std::size_t>(word_size_) > limits.bytes)
                 return fail("invalid bulk length: the request is longer than " + std::to_string(limits.bytes) +

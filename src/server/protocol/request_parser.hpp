@@ -25,7 +25,8 @@ class request_parser {
 public:
     enum class parse_result : std::uint8_t { incomplete, complete, malformed };
 
-    /// Parses `input`, which begins where the current request begins and continues the input seen before.
+    /// Parses `input`, which begins with the first byte of the current request. After `incomplete`, the next call
+    /// passes the same bytes again, followed by new bytes.
     [[nodiscard]] parse_result parse(std::string_view input, const request_limits& limits);
 
     /// After `complete`: these functions return the words, which point into `input`, and the length of the request. An

@@ -18,7 +18,7 @@ public:
     /// while.
     [[nodiscard]] virtual std::string promote() = 0;
     /// Begins to hand over leadership within a time. `to`: HOST:PORT of the follower; empty: the follower that has the
-    /// most calls. @throws std::runtime_error  if it cannot begin
+    /// most calls. @throws std::runtime_error  if the handover cannot begin
     [[nodiscard]] virtual std::shared_ptr<const journal::handover_result> hand_over(
         std::string to, std::chrono::milliseconds time_limit) = 0;
     /// Returns the outcome of a leader's order to lead. If `is_void`, this server will never follow the order from now
