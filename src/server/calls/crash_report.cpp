@@ -81,7 +81,7 @@ std::size_t milliseconds_of(std::chrono::nanoseconds time) noexcept {
 }
 
 void report(int signal) noexcept {
-    // If another thread crashes at the same time, only one of them reports, but the process ends nevertheless.
+    // If several threads crash at the same time, only the first thread reports. The process ends in any case.
     if (!is_reported.exchange(true)) {
         const executor* const of = watched.load(std::memory_order_acquire);
         const job* const j = of == nullptr ? nullptr : of->current();

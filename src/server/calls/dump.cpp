@@ -33,12 +33,12 @@ public:
         tx& t = *tutti::detail::current_transaction;
         const core::descriptor& d = core::descriptor::of(t);
         const tutti::detail::frame& in = *d.frame_;
-        // A new block may have the address of a block that has ended. In this case, the new block was opened after the
-        // earlier one had registered its undo action.
+        // A new block may have the address of a block that has ended. In this case, the new block began when the
+        // deferred log already contained the earlier block's undo action.
         if (in.parent != nullptr && (&in != block_ || registered_ <= in.mark.deferred)) {
             t.on_abort([this, put_before = count_] {
                 count_ = put_before;
-                is_behind_ = true;  // set for later, because the sink may throw, but an undo action must not
+                is_behind_ = true;  // catch_up() truncates the sink, which may throw, but an undo action must not
                 block_ = nullptr;
             });
             block_ = &in;

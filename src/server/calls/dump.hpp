@@ -1,4 +1,5 @@
-// The data of procedures in a snapshot. The data consist of pieces, each of which begins with the name of its data.
+// The data of procedures in a snapshot. The data consist of pieces. Each piece begins with the name of the data that it
+// belongs to.
 #pragma once
 
 #include <cstdint>

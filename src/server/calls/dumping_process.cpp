@@ -250,7 +250,7 @@ void dumping_process::reap(int& status) noexcept {
     ::siginfo_t ended{};
     while (::waitid(P_PID, static_cast<::id_t>(child_), &ended, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
     const std::scoped_lock lock{mutex_};
-    if (::waitpid(child_, &status, 0) != child_) status = -1;  // the program has waited for it, or ignores SIGCHLD
+    if (::waitpid(child_, &status, 0) != child_) status = -1;  // the program waited for the child, or ignores SIGCHLD
     child_ = -1;
 }
 

@@ -5,14 +5,14 @@
 // DMP2  The child has one thread, the one that forked. The child may allocate memory, because glibc makes the heap
 //       usable after a fork, and it may run transactions. The child opens no file of the log, because SQLite forbids
 //       this in a copy. The child writes the pieces to a pipe, and a thread of the parent adds them to the log.
-// DMP3  The child ends with _exit, so it runs no function that was registered for the end of the process. The child is
-//       killed when the parent's thread that made it ends. The child has no sockets, so a client that the server
-//       disconnects notices the disconnection at once.
+// DMP3  The child ends with _exit, so it runs no function that was registered for the end of the process. The system
+//       kills the child when the parent's thread that forked it ends. The child closes its copies of the sockets, so a
+//       client that the server disconnects notices the disconnection at once.
 // DMP4  The pieces are used only if the child reports at its end that it has written all of them. After any other end
 //       of the child, such as an out-of-memory kill or a crash in a dump, the parent only loses this attempt.
 //
-// Memory: the dump needs memory for the pages that one of the two processes changes meanwhile. docs/server-operation.md
-// has figures.
+// Memory: the dump needs memory for the pages that one of the two processes changes during the dump.
+// docs/server-operation.md has figures.
 #pragma once
 
 #include <sys/types.h>

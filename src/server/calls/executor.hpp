@@ -4,7 +4,7 @@
 //
 //   mine -> submit -> the executor's -> run() begins -> the end of run() returns it -> mine
 //     ^                    |
-//     +----- reject() -----+  some submit() has returned it: there was no room, or a more urgent job replaced it
+//     +----- reject() -----+  a submit() has returned the job: there was no room, or a more urgent job replaced it
 //
 // EXE1  A submitted job either runs exactly once, or is returned by a submit(), possibly by the submit() of another
 //       job. A run may end in on_termination(). If an executor needs a thread for a run and the system provides none,
@@ -13,8 +13,8 @@
 // EXE3  Jobs begin in the order of their priority, then of their deadline (no deadline is last), then of their
 //       submission.
 // EXE4  If the queue is full, a new job replaces the queued job that would begin last, if that job has a lower
-//       priority. Otherwise the new job itself is refused. So a job never replaces another job of the same priority,
-//       and the removed jobs are those that would have been refused if the others had come first.
+//       priority. Otherwise the new job itself is refused. So a job never replaces another job of the same priority. A
+//       removed job would also have been refused if the jobs that remain in the queue had been submitted earlier.
 #pragma once
 
 #include <array>
@@ -65,9 +65,9 @@ public:
     instant due = no_deadline;
     // if all workers run short jobs, a worker is expected to be free before an interruption pays off
     bool is_short = false;
-    // the job waits for short jobs, if any run; its submitter calls executor::tick_overdue
+    // the job waits for short jobs that run, if any; the job's submitter calls executor::tick_overdue
     bool waits_for_short = false;
-    void* executor_data = nullptr;  // for the executor: what runs the job, or has run it
+    void* executor_data = nullptr;  // for the executor: the context that runs the job, or has run it
     unsigned interruptions = 0;     // for the executor: number of times that more urgent jobs have preempted the job
     const char* name = "";          // name of its procedure, for tools; lives as long as the executor
 
@@ -102,7 +102,7 @@ struct load {
     std::uint64_t preemptions = 0, priority_boosts = 0, parkings = 0;  ///< since the start
     std::uint64_t ticks_by_signal = 0,
                   ticks_by_kernel = 0;        ///< ticks delivered by signals, and by the kernel module
-    std::uint64_t ticks_deferred = 0;         ///< of both, ticks at a place where switching is not allowed
+    std::uint64_t ticks_deferred = 0;         ///< ticks of both kinds, at a place where switching is not allowed
     std::uint64_t priority_inheritances = 0;  ///< times that a job inherited a waiter's priority
 
     /// Returns true if there is no room for a new job, unless it replaces a less urgent one. Jobs that wait in `retry`

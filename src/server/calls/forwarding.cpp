@@ -46,7 +46,7 @@ bool forwarding::offer(timed_call& c) noexcept {
         if (node == transport_.number() || is_avoided(node, std::chrono::steady_clock::now())) return false;
         return send(c, node, routing_object, false);
     } catch (...) {
-        return false;  // the call fails where it runs, and is answered there
+        return false;  // this server runs the call, which then answers with its error
     }
 }
 
@@ -158,7 +158,7 @@ void forwarding::on_reply(unsigned from, std::uint64_t number, cluster::forwarde
             forwarded_.fetch_add(1, std::memory_order_relaxed);
             const bool known = how.outcome < call_outcome_count && !how.reply.empty();
             if (known) return s.what->end_without_run(static_cast<call_outcome>(how.outcome), std::move(how.reply));
-            return end_unknown(*s.what, from);  // from a newer server, whose outcomes this version does not know
+            return end_unknown(*s.what, from);  // the answer is empty, or its outcome is one of a newer version
         }
         case cluster::forwarded_outcome::elsewhere:
             // Follows at most one redirection: with `no_redirect` set, the second server must not redirect the call

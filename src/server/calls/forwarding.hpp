@@ -4,16 +4,17 @@
 //
 //   mine -> offer() takes it -> sent -> ran ----------------------> end_without_run() -> mine
 //                                   \-> declined ---> the executor's, as if it had never been offered
-//                                   \-> elsewhere --> sent once more, to the server it names -> ran, or declined
+//                                   \-> elsewhere --> sent again, to the node that the answer names -> ran, or declined
 //                                   \-> the node is lost -> INDOUBT -> mine
 //
 // FWD1  A call is sent to a second server, or run here, only if the first server has answered that it has not run the
-//       call, or if the bytes were not sent. So a call runs at most once. The outcome of a call is unknown only if the
-//       call was sent to a node that is lost before it has answered.
+//       call, or if the bytes were not sent. So a call runs at most once. The outcome of a call is unknown if the call
+//       was sent to a node that is lost before it has answered. The outcome is also unknown if memory runs out while
+//       the call or its answer is sent. An outcome that only newer servers know counts as unknown, too.
 // FWD2  A server that receives a call either runs the call or answers that it does not run the call. That server does
 //       not forward the call.
-// FWD3  The thread that takes a call out of `sent_` ends the call, or sends it again. No other thread touches the call
-//       after offer().
+// FWD3  The thread that takes a call out of `sent_` ends the call, sends it again, or lets this server run it. No other
+//       thread touches the call after offer().
 //
 // Thread safety: all members are thread-safe.
 #pragma once
@@ -56,7 +57,7 @@ struct forwarding_statistics {
     std::uint64_t forwarded = 0;  ///< run by another server
     std::uint64_t received = 0;   ///< run here for other servers
     std::uint64_t declined = 0;   ///< sent, but finally run here
-    std::uint64_t unknown = 0;    ///< sent to a node that was lost before it answered
+    std::uint64_t unknown = 0;    ///< sent, and their outcome is unknown (FWD1)
     std::uint64_t awaited = 0;    ///< current number: sent, and not answered
 };
 

@@ -25,11 +25,12 @@ constexpr int collapse = 25;  // the number in Linux, for C libraries that lack 
 constexpr std::uintptr_t page = 4096, huge = std::uintptr_t{2} << 20;
 constexpr std::size_t pages = huge / page;
 constexpr std::size_t enough_pages = pages / 8 * 7;  // number of used pages, so that memory grows by at most a seventh
-// A call of a procedure that touches a page waits while the page is collapsed. So after each page this thread rests for
-// several times as long, but never so long that the end of the server would have to wait for it.
+// A call of a procedure that touches a page waits while the page is collapsed. So after each page, this thread sleeps
+// for rest_factor times the duration of the collapse. longest_rest limits the sleep, because the shutdown of the server
+// waits for this thread.
 constexpr int rest_factor = 4;
 constexpr std::chrono::milliseconds longest_rest{100};
-constexpr std::uintptr_t little = std::uintptr_t{64} << 20;  // below this, fork is short anyway
+constexpr std::uintptr_t little = std::uintptr_t{64} << 20;  // with less memory, a fork is short anyway
 
 struct range {
     std::uintptr_t begin, end;

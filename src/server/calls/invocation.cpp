@@ -23,9 +23,9 @@ constexpr const char* exits_thread =
 
 constexpr microseconds max_deadline{std::chrono::hours{24 * 365}};
 
-/// Rethrows the exception that is being handled, or throws the exception that it stands for. A block's signal arrives
-/// here if it has passed a noexcept function and then its own block. The block did not expect an exception from that
-/// function, and call_boundary has rolled the block back.
+/// Rethrows the exception that is being handled. If that exception is a block's signal, throws instead the exception
+/// for which the signal stands. A signal arrives here if it has passed a noexcept function and then its own block. The
+/// block did not expect an exception from that function. call_boundary has rolled the block back.
 [[noreturn]] void throw_what_ends_call() {
     try {
         throw;

@@ -51,13 +51,13 @@ struct invocation {
     call how;
     instant due = no_deadline;
     protocol spoken = protocol::resp2;
-    std::vector<queued_call> queued_calls{};  ///< of catalog::exec_entry(); their arguments follow each other
+    std::vector<queued_call> queued_calls{};  ///< only for catalog::exec_entry(); their arguments follow each other
 };
 
 /// The data with which a call is logged.
 struct log_context {
     journal::journal* log = nullptr;     ///< null: the call is not logged
-    std::string_view key{};              ///< of CALL ID; empty: no ID
+    std::string_view key{};              ///< the ID that the client gave (CALL ID); empty: no ID
     std::uint64_t key_call = 0;          ///< checksum that identifies the call of this key
     std::uint64_t awaited_position = 0;  ///< position after the call's own, once the call has run; 0: no position
 };

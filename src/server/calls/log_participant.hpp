@@ -23,13 +23,14 @@ class descriptor;
 
 namespace tutti::server {
 
-/// Thrown because the log cannot be written, so that calls that would write do not run.
+/// Thrown if a call may write, but the log cannot store the call. The call has no effect.
 class log_unwritable_error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// Thrown because this server does not lead, so that calls that would write do not run.
+/// Thrown if a call writes while this server accepts no calls that write, for example because it does not lead. The
+/// call has no effect.
 class not_leader_error : public log_unwritable_error {
 public:
     using log_unwritable_error::log_unwritable_error;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr detail::object_layout of_server = detail::layout_of_this_object();
 
-/// Returns the bytes of a file; empty if the file cannot be read.
+/// The bytes of a file; empty if the file cannot be read.
 class mapped_file {
 public:
     explicit mapped_file(const std::string& path) noexcept {

@@ -18,8 +18,8 @@ inline constexpr const char* layout_symbol = "tutti_server_layout";
 /// an object of this machine, or lacks section headers.
 [[nodiscard]] std::optional<std::string> find_incompatibility(const std::string& path);
 
-/// Returns such a reason for an object whose layout is known, or nothing if the object is compatible. `layout` is null
-/// if the object does not contain a layout.
+/// Returns the reason why the server cannot use an object with this layout, or nothing if the object is compatible.
+/// `layout` is null if the object does not contain a layout. `has_entry`: the object defines entry_symbol.
 [[nodiscard]] std::optional<std::string> find_incompatibility(const detail::object_layout* layout, bool has_entry);
 
 }  // namespace tutti::server

@@ -21,8 +21,8 @@ void interrupt_job_at_shutdown(void* of) noexcept { static_cast<job*>(of)->inter
 void record_event(void* of, preempt::context_event what, const preempt::context& on, unsigned worker) noexcept {
     using preempt::context_event;
     auto& recorder = *static_cast<timeline*>(of);
-    if (what == context_event::finished) return recorder.end(worker, "finished");  // the job is complete
-    auto& j = *static_cast<job*>(on.current_work.argument);  // no worker has the job: not yet, or no longer
+    if (what == context_event::finished) return recorder.end(worker, "finished");  // the job may no longer exist
+    auto& j = *static_cast<job*>(on.current_work.argument);  // no worker runs the job yet, or any more
     switch (what) {
         case context_event::resumed: TUTTI_PROBE3(resume, j.name, j.priority, on.preemptions); [[fallthrough]];
         case context_event::dispatched: return recorder.begin(worker, j.name, j.priority, on.arrived);

@@ -2,7 +2,7 @@
 // Economo, Di Sanzo, Pellegrini, Quaglia: "Preemptive Software Transactional Memory", III-C). Within a level, jobs with
 // a deadline come first, the earliest deadline first. Jobs without a deadline follow in the order of arrival.
 //
-// Thread safety: not thread-safe. Its user holds a lock.
+// Thread safety: not thread-safe. The owner of a queue calls all functions under a lock.
 #pragma once
 
 #include <array>

@@ -19,7 +19,8 @@ struct recovery_result {
 
 /// Loads the snapshot and runs the calls of the log again, one after the other, on this thread.
 /// @throws journal::log_store_error  if the file cannot be read
-/// @throws std::runtime_error  if a result differs: a procedure is missing, fails, waits, or answers differently
+/// @throws std::runtime_error  if a call does not have the same result again: its procedure is missing, fails, waits,
+/// or answers differently
 recovery_result recover(journal::journal& from, const catalog& procedures, std::chrono::milliseconds time_limit);
 
 /// Runs calls of a log again, one after the other, on the thread that created the object. A thread may have only one

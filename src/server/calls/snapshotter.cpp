@@ -15,9 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long an attempt waits for transactions that cannot be restarted, while no other transaction begins. The limit
-// grows after each failed attempt, and the next attempt comes after a hundred times the limit. So calls wait for at
-// most a hundredth of the time.
+// The limits of the time that an attempt waits for transactions that cannot be restarted. During this wait, no other
+// transaction can begin. An attempt that exceeds its limit doubles the limit, up to max_wait_limit. The next attempt
+// follows after a hundred times the exceeded limit. So calls are delayed for at most a hundredth of the time.
 constexpr milliseconds min_wait_limit{10}, max_wait_limit{1'000};
 constexpr int share_of_time = 100;
 
@@ -122,7 +122,7 @@ void snapshotter::handle_busy() {
     wait_limit_ = std::min(2 * wait_limit_, max_wait_limit);
 }
 
-/// Returns false if the snapshot could not begin, because calls were still running.
+/// Returns false if the snapshot could not begin, because calls were still running or no position could be reserved.
 bool snapshotter::begin(dumping_process& child, std::uint64_t& position) {
     const auto began = std::chrono::steady_clock::now();
     position_finder at{*where_};

@@ -4,7 +4,7 @@
 // (dumping_process.hpp). So the snapshot contains the effects of each call with an earlier position, and of no call
 // with a later position. Calls continue while a copy of the process dumps the data. The copy may fail for lack of
 // memory, or because a dump crashes. Then the previous snapshot and the calls after it stay, and the server tries
-// again. At the shutdown, the last snapshot is taken without a copy, because no call runs any more.
+// again. At the shutdown, the last snapshot is taken without a copy of the process, because no call runs any more.
 #pragma once
 
 #include <chrono>
@@ -23,20 +23,21 @@
 
 namespace tutti::server {
 
-/// The operations that differ between a server that leads and one that follows.
+/// The operations of a snapshot that a leader and a follower perform differently.
 class snapshot_position {
 public:
     snapshot_position() = default;
     snapshot_position(const snapshot_position&) = delete;
     snapshot_position& operator=(const snapshot_position&) = delete;
     virtual ~snapshot_position() = default;
-    /// Called before running transactions are requested to end, and after transactions continue.
+    /// Called before running transactions are requested to restart.
     virtual void before_pause() {}
+    /// Called after transactions continue.
     virtual void after_pause() noexcept {}
     /// Returns the position of the first call whose effects the data do not contain. Called while no transaction runs.
     /// Returns nullopt if no position can be reserved now.
     [[nodiscard]] virtual std::optional<std::uint64_t> current() noexcept = 0;
-    /// Stores the snapshot that was begun. Returns an error if the snapshot cannot be stored; empty: it is on the disk.
+    /// Stores the snapshot that was begun. Returns an error, or an empty string if the snapshot is on the disk.
     [[nodiscard]] virtual std::string store(std::uint64_t position) = 0;
 };
 
@@ -63,7 +64,7 @@ public:
 
     /// Ends a snapshot in progress. No snapshots are taken afterwards, except by take_final(). Idempotent.
     void stop() noexcept;
-    /// Takes the last snapshot if there is new data. REQUIRES: stop(), and no call runs any more.
+    /// Takes the last snapshot if there is new data. REQUIRES: stop() was called, and no call runs any more.
     void take_final() noexcept;
 
 private:
@@ -71,7 +72,7 @@ private:
     enum class attempt_result : std::uint8_t {
         stored,
         failed,  ///< the failure was reported
-        busy     ///< calls ran for longer than the wait limit
+        busy     ///< calls ran for longer than the wait limit, or no position could be reserved
     };
     void work();
     [[nodiscard]] bool is_due() const;

@@ -58,7 +58,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t max_shown = 1024;  // maximum number of calls shown, so that a look allocates no memory
+    static constexpr std::size_t max_shown = 1024;  // maximum number of calls shown, so a check allocates no memory
     struct found_call {
         const char* procedure;  // lives as long as the server
         int priority;

@@ -90,7 +90,7 @@ public:
         core::descriptor::of(*tutti::detail::current_transaction).hooks = &hooks_;
     }
 
-    core::descriptor* asleep = nullptr;  // guarded by the pool's mutex: the sleeper, if it counts in asleep_
+    core::descriptor* asleep = nullptr;  // guarded by the pool's mutex: the sleeper, if the pool counts it in asleep_
     bool is_in_idle_work = false;        // used by the worker's own thread: it does idle work
 
     static thread_local worker* current;  // the worker of the calling thread
@@ -114,7 +114,7 @@ private:
         const auto is_woken = [&] { return woken.load(std::memory_order_acquire) != 0; };
         if (is_woken()) return;
         w.in_retry_ = &self;
-        // The `retry` has no time limit: its sleep ends only for its own periodic checks.
+        // Without a time limit, `until` only ends the sleep for a periodic check by the `retry` itself.
         if (!core::retry_limit(self)) {
             w.asleep = &self;
             ++w.pool_.asleep_;

@@ -1,4 +1,5 @@
-// The executor without preemption: a worker finishes its job before it takes the next one.
+// The executor without preemption. Each worker is a thread that finishes its job before it takes the next job from the
+// queue.
 #pragma once
 
 #include <atomic>
@@ -56,11 +57,11 @@ private:
     std::size_t idle_ = 0;          // workers that sleep because there is nothing to run
     std::size_t in_idle_work_ = 0;  // workers in idle_work_
     std::size_t running_ = 0;
-    std::size_t asleep_ = 0;  // of running_, those that sleep in retry and are not woken yet
+    std::size_t asleep_ = 0;  // of running_, the jobs that sleep in `retry` without a time limit, and are not woken yet
     std::uint64_t begun_ = 0;
     bool ending_waits_ = false;
     bool draining_ = false;
-    std::atomic<std::uint32_t> wakeup_word_{0};  // of the workers in idle_work_; changed under mutex_
+    std::atomic<std::uint32_t> wakeup_word_{0};  // watched by the workers in idle_work_; changed under mutex_
     std::vector<std::unique_ptr<worker>> workers_;
     std::vector<std::jthread> threads_;
 };

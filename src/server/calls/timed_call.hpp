@@ -3,7 +3,7 @@
 //
 //   mine -> submitted -> run, or terminated -> held by the journal, if its answer has to wait for the disk or followers
 //        -> ended(): `answer` is one value, and `how_it_ended` says how the call ended -> mine
-//                   \-> refuse(), instead of all that -> ended()
+//                   \-> refuse(), and the call does not run -> ended()
 //
 // Thread safety: between submit and ended() the executor owns the call. Meanwhile one thread may call `enforce_limit`,
 // `blocks_worker` and the functions after them.
@@ -29,8 +29,8 @@ public:
         clock.begin(start);
         const std::uint64_t began = base::ticks();
         TUTTI_PROBE3(dispatch, what.entry->definition.name.c_str(), priority, (start - arrived).count());
-        // The answer is written to a local string, because a call that is terminated abandons its stack, and so the
-        // half-written answer.
+        // The call writes its answer to a local string. A call that is terminated abandons its stack, and the
+        // half-written answer with the stack.
         std::string written;
         const call_outcome how = may_begin() ? server::run(*this, what, arguments, written, logged)
                                              : answer_refused(what, call_outcome::busy, written);
@@ -50,7 +50,8 @@ public:
     /// Ends the call instead of run(). REQUIRES: `why` is busy or shutdown.
     void refuse(call_outcome why) noexcept { end(answer_refused(what, why, answer)); }
 
-    /// Ends the call without submit() and run(), because another server has run the call, or no server will run it.
+    /// Ends the call without submit() and run(). Used if the call is refused, or if another server has run it or may
+    /// have run it.
     void end_without_run(call_outcome how, std::string made) noexcept {
         answer = std::move(made);
         end(how);
@@ -134,8 +135,8 @@ private:
         }
         ended();
     }
-    /// After the wait for the disk, makes the call wait for followers. Returns true if it waits. Only the first call of
-    /// this function makes it wait.
+    /// After the wait for the disk, makes the call wait for followers. Returns true if the call waits. Only the first
+    /// use of this function makes the call wait.
     [[nodiscard]] bool await_followers() noexcept {
         return !std::exchange(has_awaited_followers_, true) &&
                logged.log->followers().hold_until_replicated(*this, logged.awaited_position);
@@ -166,7 +167,7 @@ private:
     [[nodiscard]] virtual bool may_begin() const noexcept { return true; }
     /// Returns the sleep flag of the thread that submitted the call: see journal::hold_until_durable.
     [[nodiscard]] virtual const std::atomic<bool>* owner_sleep_flag() const noexcept { return nullptr; }
-    /// Returns the call to its owner. Its last step may destroy the call.
+    /// Returns the call to its owner. The last step of this function may destroy the call.
     virtual void ended() noexcept = 0;
 };
 

@@ -1,4 +1,4 @@
-// The log's lines about calls that delay the end of a server, as the thread that owns the calls last saw them.
+// The log messages about calls that delay the shutdown of a server. The thread that owns the calls publishes the lines.
 //
 // Thread safety: any thread.
 #pragma once

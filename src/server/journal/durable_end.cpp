@@ -41,7 +41,7 @@ std::optional<slot> read_slot(const char* from, std::size_t bytes) {
     constexpr std::size_t before_frames = offsetof(slot, known) + offsetof(durable_log_state, wal_frames);
     if (bytes >= sizeof s && std::memcmp(s.what, magic, sizeof magic) == 0 && s.sum == s.sum_of(offsetof(slot, sum)))
         return s;
-    const std::uint64_t sum = std::exchange(s.known.wal_frames, 0);  // in the earlier format, this is the checksum
+    const std::uint64_t sum = std::exchange(s.known.wal_frames, 0);  // the earlier format has its checksum here
     const bool is_earlier = bytes >= before_frames + sizeof sum &&
                             std::memcmp(s.what, magic_without_frames, sizeof magic_without_frames) == 0;
     if (is_earlier && sum == s.sum_of(before_frames)) return s;

@@ -11,7 +11,7 @@
 // number is valid for one generation of SQLite's WAL, until SQLite moves the WAL into the database. Afterwards the
 // number is 0.
 //
-// The file also identifies its log: by a sum of the pages in the database (checked_pages.hpp), and by the turn of
+// The file also identifies its log: by a sum of the pages in the database (checked_pages.hpp), and by the salts of
 // SQLite's WAL (write_ahead_log.hpp). So the store notices if the file comes from another server or from an earlier
 // time. While SQLite moves its WAL into the database, the sum is unknown.
 //
@@ -45,8 +45,8 @@ public:
     /// Reads the file. Returns nothing if the file does not exist or is new. @throws log_store_error  if the file
     /// cannot be read, or is damaged
     [[nodiscard]] std::optional<durable_log_state> read();
-    /// Records that everything in `now` is on the disk. Ignores errors, because an outdated file only fails to detect
-    /// some losses.
+    /// Records that everything in `now` is on the disk. Ignores errors, because an outdated `-end` file can only hide
+    /// some losses from the store.
     void record(const durable_log_state& now) noexcept;
     [[nodiscard]] std::uint64_t end() const noexcept { return last_.end; }
     /// Records that the pages of the log's file are about to change. The record is on the disk on return.

@@ -30,7 +30,8 @@ public:
     }
 
     /// Records that a group of `calls` calls took the time `took`, and that `meanwhile` calls arrived meanwhile. The
-    /// next group is expected to contain all of these calls. A single client's calls wait only the first time.
+    /// next group is expected to contain all of these calls. After all other clients have stopped, a single client's
+    /// calls wait in vain at most once.
     void record(std::uint64_t calls, std::uint64_t meanwhile, duration took) noexcept {
         expected_ = calls + meanwhile;
         delay_ = delay_after(took);

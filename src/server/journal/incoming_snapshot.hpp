@@ -1,5 +1,5 @@
-// A snapshot that is being written to the file. It accepts parts one by one and adds them in batches, so that the
-// journal can write groups of calls between two batches. It keeps one batch in memory.
+// A snapshot that is being written to the log's file. The object accepts parts one by one and writes them in batches,
+// so that the journal can write groups of calls between two batches. Only one batch is in memory.
 //
 // Thread safety: one thread.
 #pragma once

@@ -43,8 +43,9 @@
 // more, and each waiting call gets the answer that its outcome is unknown.
 //
 // A follower's journal reserves no positions. It appends what its leader has written, until the follower is promoted
-// (replication.hpp). A leader that hands over leadership calls close, and then yield_lead_to or resume_leading. Threads
-// check and change `closed_` under reserving_, so no call reserves a position after close() has returned the next one.
+// (replication.hpp). A leader that hands over leadership calls close. Then it calls yield_lead_to, or, to lead on, reopen
+// or resume_leading. Threads check and change `closed_` under reserving_, so no call reserves a position after close()
+// has returned the next one.
 //
 // Thread safety: any thread, unless a comment says otherwise.
 #pragma once
@@ -121,7 +122,7 @@ struct log_chunk;
 
 class journal {
 public:
-    /// The journal's thread calls `log` when the disk fails, and when it works again. @throws log_store_error
+    /// The thread that finds that the disk fails, or that it works again, calls `log`. @throws log_store_error
     journal(const log_settings& how, std::function<void(bool failed, const std::string&)> log);
     ~journal();
     journal(const journal&) = delete;
@@ -148,7 +149,7 @@ public:
     void reopen() noexcept;
     /// Makes the journal write the reserved positions soon, even if no answer waits for them.
     void request_write() noexcept { request_group(); }
-    /// Continues to lead after close(), in a later term than any in the log, and allows reserve_record() again.
+    /// Leads on in a later term than any in the log, and allows reserve_record() again.
     /// @throws log_store_error, std::bad_alloc  nothing has changed
     void resume_leading();
     /// Ends this server's lead. From now on the journal appends what `leader` has written, as after follow(). REQUIRES:
@@ -225,8 +226,8 @@ public:
     /// Reports that the host has received more requests while ended calls wait for a group. The calls then continue to
     /// wait, unless they have waited for long or are numerous enough. In these two cases they form a group at once.
     void expect_more_calls() noexcept;
-    /// Returns how long the host may block while a group is being written, because no answer can be sent before the end
-    /// of that group. Usually a wake-up ends the block earlier.
+    /// Returns how long the host may block while a group is requested or is being written, because no answer can be
+    /// sent before the end of that group. Usually a wake-up ends the block earlier.
     [[nodiscard]] std::chrono::nanoseconds max_block_time() const noexcept;
 
     /// Returns the reason why no call that may write can begin now, or an empty string if such a call can begin.

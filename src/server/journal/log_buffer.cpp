@@ -20,7 +20,7 @@ struct log_buffer::chunk {
     std::unique_ptr<char[]> bytes;
     std::unique_ptr<record_state[]> states = std::make_unique<record_state[]>(usual_states);
     std::uint64_t first = 0;            // the position of the first state
-    std::atomic<chunk*> next{nullptr};  // its `first` is the end of this chunk
+    std::atomic<chunk*> next{nullptr};  // the `first` of that chunk is the end of this chunk
 
     // Only the call that is reserving a position uses these members.
     std::size_t used = 0, count = 0;

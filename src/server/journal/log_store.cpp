@@ -48,8 +48,8 @@ void log_store::close() noexcept {
             if (checkpoint_wal()) pages = sum_of_pages(db_);
         }
     } catch (const log_store_error&) {
-        // The file -end on the disk still describes the current pages. If SQLite moved its WAL into the database on
-        // close, these pages would change, so this is disabled.
+        // The file -end on the disk still describes the current pages. So SQLite must not move its WAL into the
+        // database on close, because the move would change these pages.
         sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     }
     if (sqlite3_close(std::exchange(db_, nullptr)) == SQLITE_OK && pages != 0)

@@ -96,7 +96,7 @@ struct former_leader {
 
 /// The role that a handover gave this server. The server's options do not contain this role.
 struct handed_over {
-    /// this server took over from that server; otherwise this server handed over to that server
+    /// true: this server took over from the server at `host`; false: this server handed over to that server
     bool leads = false;
     std::string host{};
     std::uint16_t port = 0;
@@ -205,8 +205,8 @@ public:
     /// Does the same, and records the latest handover. If `latest` is unset, an operator has promoted this server.
     void add_leader_epoch(const leader_epoch& b, const std::optional<handed_over>& latest);
     /// Appends groups that a leader of `term` has sent. `later`: the leader's leader epochs after last_leader_epoch().
-    /// Of these, the log then contains the epochs that begin at `upto` or earlier, because nothing before `upto` is
-    /// missing. They replace the log's own leader epochs after last_leader_epoch(), which contain no call. @throws
+    /// Of `later`, the log takes the epochs that begin at `upto` or earlier, because nothing before `upto` is missing.
+    /// These epochs replace the log's own leader epochs after last_leader_epoch(), which contain no call. @throws
     /// log_store_error nothing has changed
     void append(std::span<const group> groups, const std::vector<leader_epoch>& later, std::uint64_t upto,
                 std::uint64_t term, bool sync);
@@ -231,9 +231,10 @@ public:
     [[nodiscard]] std::uint64_t follower_id();
     /// Returns the position from which on the file contains all groups.
     [[nodiscard]] std::uint64_t first_stored_position();
-    /// Returns groups that begin at `from` or later, in order and with their answers, until they have `most` bytes or
-    /// more. The last group ends at `from` or later, so a caller that continues from the end of that group reaches the
-    /// end of the log. @throws log_store_error  if a group is damaged
+    /// Returns groups that begin at `from` or later, in order and with their answers, until their records have
+    /// `max_bytes` bytes or more. Skips no group, and returns at least one group if there is one. So a caller that
+    /// continues at the position after the last group reaches the end of the log. REQUIRES: `max_bytes` is not 0.
+    /// @throws log_store_error  if a group is damaged
     [[nodiscard]] std::vector<group> read_from(std::uint64_t from, std::size_t max_bytes);
     /// Returns the bytes of records of the groups from `from` on. The first call scans the log; each later call takes
     /// the time to read one chunk.
@@ -244,7 +245,7 @@ public:
     [[nodiscard]] std::string part(std::uint64_t number);
     /// Replaces the whole log by a copy, which is on the disk on return. `part` fetches the snapshot's part of that
     /// number.
-    /// @throws log_store_error, what `part` throws nothing has changed
+    /// @throws log_store_error, what `part` throws; then nothing has changed
     void replace_by(const initial_copy& c, const std::function<std::string(std::uint64_t number)>& part);
 
 private:

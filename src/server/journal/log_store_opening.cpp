@@ -102,7 +102,7 @@ void log_store::open() {
     reserve_checksums(db_);
     run("PRAGMA synchronous=FULL");
     synchronous_ = true;
-    // The store moves SQLite's WAL itself, so that it notices an fsync that fails there.
+    // The store itself moves SQLite's WAL into the database, so that the store notices a failed fsync of this move.
     run("PRAGMA wal_autocheckpoint=0");
     sqlite3_wal_hook(
         db_,

@@ -57,8 +57,8 @@ std::uint64_t log_store::end_before(std::uint64_t position) {
     return last.bind(position).step("be read") ? last.number(0) + 1 : 1;
 }
 
-/// Considers the groups before `position`, without the newest ones that have `retained_bytes` bytes together. Returns
-/// the last position of the newest remaining group, or 0 if no group remains.
+/// Skips the newest groups before `position` that have at most `retained_bytes` bytes together. Returns the last
+/// position of the next older group, or 0 if there is no such group.
 std::uint64_t log_store::last_to_drop(std::uint64_t position, std::uint64_t retained_bytes) {
     statement each{*this, "SELECT last, length(records) FROM calls WHERE last < ? ORDER BY first DESC"};
     each.bind(position);

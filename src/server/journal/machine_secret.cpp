@@ -103,7 +103,7 @@ std::string machine_secret_in(const std::string& folder) {
     if (!S_ISDIR(is.st_mode)) fail(folder, "it is not a directory");
     require_own(is, folder);
     const std::string path = folder + "/tutti-replication";
-    constexpr int attempts = 3;  // another process may remove it between the two steps
+    constexpr int attempts = 3;  // another process may remove the file between the two steps
     for (int i = 0; i < attempts; ++i) {
         if (std::string text = read(path); !text.empty()) return text;
         make(path);

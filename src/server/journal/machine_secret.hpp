@@ -1,5 +1,5 @@
-// The credential of servers that replicate without a configured one: a secret that the processes of one user on one
-// machine share.
+// The credential of servers that replicate without a configured credential: a secret that the processes of one user on
+// one machine share.
 //
 // A client that may send the commands of followers can read the whole log, and can make a leader stop leading by
 // announcing a later term. So these commands need a credential even if no password is set. A server and its follower

@@ -27,7 +27,7 @@ public:
         if (::fsync(number_) != 0) fail("be written to the disk");
     }
     void have_owner_and_mode(const struct ::stat& as) const {
-        // Only root may change the owner of a file. A process of another user already owns the file.
+        // Only root may give a file to another user. Without this right, the new file keeps its owner.
         if (::fchown(number_, as.st_uid, as.st_gid) != 0 && errno != EPERM) fail("have the owner of the old file");
         if (::fchmod(number_, as.st_mode & 07777) != 0) fail("have the mode of the old file");
     }

@@ -68,9 +68,9 @@ void replication::lead(std::vector<leader_epoch> all, std::size_t compared_with)
     handover_.clear();
     handover_refusal_.clear();
     order_ = {};
-    // A server that did not lead until now has not heard of a later leader (later_leader_). A server that leads again
-    // may have heard of a later term after it decided to lead. Then another server leads, whatever the term of the new
-    // leader epoch is.
+    // This function does not clear later_leader_. On a server that did not lead until now, later_leader_ is empty. A
+    // server that leads again may have heard of a later term after it decided to lead. Then another server leads,
+    // whatever the term of the new leader epoch is.
     lost_calls_.clear();
     compared_with_ = compared_with;
     if (!later_leader_.empty() || compared_with_ != 0) return;
@@ -368,8 +368,8 @@ std::string replication::compare(const std::string& address, const std::vector<l
     return reported;
 }
 
-/// Allows calls that write if enough followers have shown their leader epochs, without a contradiction to this
-/// server's.
+/// Allows calls that write once this server has admitted enough followers, unless this server has lost calls or has
+/// heard of a later leader.
 void replication::count_compared() {
     const std::scoped_lock lock{mutex_};
     if (compared_with_ == 0 || followers_.size() < compared_with_ || !later_leader_.empty() || !lost_calls_.empty())
@@ -394,7 +394,7 @@ void replication::record(const fetch_request& from) noexcept {
         }
         found->upto = replicated_end_of(from);
         found->seen = now;
-        found->address = from.address;  // unknown before the follower listens
+        found->address = from.address;  // the address is unknown before the follower listens
         lock.unlock();
         count_compared();
     } catch (...) {
@@ -403,8 +403,8 @@ void replication::record(const fetch_request& from) noexcept {
     }
 }
 
-// Returns the position before which the follower has everything. If `upto` is from an earlier leader epoch of this
-// server, it may no longer be valid, because positions after the end of the log were reserved again.
+// Returns the position before which the follower has everything. If `upto` is from an earlier leader epoch, `upto` may
+// be too high, because positions after the end of the log were reserved again.
 std::uint64_t replication::replicated_end_of(const fetch_request& from) const noexcept {
     return from.upto_epoch == epochs_.back().id ? from.upto : from.end;
 }

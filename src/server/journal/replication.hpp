@@ -1,10 +1,10 @@
 // A log that several servers have: one server leads and writes it, the others follow. This file manages a leader's
 // knowledge of its followers, and each server's knowledge of its own role.
 //
-// A follower fetches the entries after its own log (`fetch_request`), again and again. The leader answers when there is
-// more, or after a while. Each request states which position the follower has on its disk. So the leader stores only a
-// few numbers for each follower. This holds even for a slow follower, which fetches rarely, because the leader reads
-// the requested groups from the file.
+// A follower repeatedly sends a `fetch_request` for the entries after the end of its own log. The leader answers as
+// soon as it has something new, or when the request's time is over. Each request states the position after the last
+// call on the follower's disk. So the leader stores only a few numbers for each follower. A slow follower does not need
+// more memory on the leader, because the leader reads the requested groups from the file.
 // REP1  Each leader epoch of the log has one writer (log_store.hpp). A server accepts calls that write only while it
 //       leads. It leads after a start without a leader to follow, or after a promotion, on a new leader epoch of its
 //       own.
@@ -14,20 +14,20 @@
 // REP3  A follower appends only groups that continue its own log: the leader compares leader epochs before it answers.
 //       Appending never shortens or overwrites a log. If two logs have diverged, the server reports this to the
 //       operator.
-// REP4  A log lists a leader epoch only if the log lacks nothing before the first call of that epoch. Otherwise the log
-//       would claim an epoch that it left earlier. A log with calls of that epoch would then pass for one that has not
-//       diverged.
+// REP4  A log lists a leader epoch only if the log lacks nothing before the first call of that epoch. Otherwise a log
+//       that diverged before that epoch could list the epoch. A leader with such a log would then accept a follower
+//       with calls of that epoch, although the two logs have diverged.
 //
 // REP5  A leader that hands over leadership stops reserving positions. It records in its log that the next term belongs
 //       to another server. Then it answers the next fetch of the chosen follower with an order to lead (`set_order`).
 //       The leader leads again only after that follower has promised not to follow the order, or after an operator has
 //       decided so. It then leads in a still later term.
 //
-// REP6  A refused follower shows all of its leader epochs. Suppose that these continue, in the same term, the leader
-//       epochs that this server had before its start. Then this server has lost calls, because only one server writes
-//       within a term. This server has also lost calls if the follower has calls and this server had none before its
-//       start. From then on this server accepts no calls that write until an operator has decided which log is right.
-//       The operator promotes either the other server or this one, which then leads in a later term. With
+// REP6  A refused follower shows all of its leader epochs. Suppose that these epochs continue, in the same term, the
+//       leader epochs that this server had before its start. Then this server has lost calls, because only one server
+//       writes within a term. This server has also lost calls if the follower has calls and this server had none before
+//       its start. From then on this server accepts no calls that write until an operator has decided which log is
+//       right. The operator promotes either the other server or this one, which then leads in a later term. With
 //       `await_followers`, a start waits for followers to show their leader epochs.
 //
 // REP7  A server that follows another one refuses its own followers with ELSEWHERE and the address of its leader, so
@@ -66,8 +66,8 @@ struct fetch_request {
     std::string address{};         ///< shown to users
     leader_epoch own_epoch{};      ///< the last leader epoch in its log
     std::uint64_t end = 1;         ///< position after the last call on its disk
-    std::uint64_t upto = 1;        ///< the follower lacks nothing before this position,
-    std::uint64_t upto_epoch = 0;  ///< as the leader said when it wrote this leader epoch
+    std::uint64_t upto = 1;        ///< the position before which the follower lacks nothing
+    std::uint64_t upto_epoch = 0;  ///< ID of the leader's epoch when the leader stated `upto`
     std::size_t max_bytes = 0;     ///< maximum number of bytes in the answer
 };
 
@@ -193,8 +193,8 @@ public:
     /// Makes await_later_term() return.
     void end_wait() noexcept;
 
-    /// Compares the leader epochs of a refused follower with those of this server. The follower has calls before `end`
-    /// (REP6). Returns the answer to the follower, or an empty string if the refusal is the answer.
+    /// Compares the leader epochs of a refused follower with those of this server (REP6). `end`: the position after the
+    /// last call of the follower. Returns the answer to the follower, or an empty string if the refusal is the answer.
     [[nodiscard]] std::string compare(const std::string& address, const std::vector<leader_epoch>& all,
                                       std::uint64_t end);
 
@@ -211,8 +211,8 @@ public:
         if (awaits_durability_.load()) wake_thread();  // pairs with the store in work
     }
 
-    /// Sets the function that returns the figures of the connection to the leader; empty: no connection. REQUIRES:
-    /// called before any thread calls statistics().
+    /// Sets the function that returns the figures of the connection to the leader; empty: no connection. statistics()
+    /// calls the function, and only while this server follows.
     void set_link_status_source(std::function<leader_connection_status()> status_source);
     [[nodiscard]] replication_statistics statistics() const;
 
@@ -252,7 +252,7 @@ private:
     const log_settings& how_;
     std::atomic<bool> writes_{false};
     std::atomic<bool> holds_calls_{false};
-    // the number of followers that calls wait for have everything before this position
+    // at least how_.wait_followers followers have everything before this position
     std::atomic<std::uint64_t> replicated_{1};
     std::atomic<durability_waiter*> held_{nullptr};
     std::atomic<deferred_request*> submitted_{nullptr};
@@ -272,7 +272,7 @@ private:
     std::function<leader_connection_status()> link_status_;
     std::string later_leader_;       // names the server that has a later term
     bool is_fence_durable_ = false;  // true once the later term is in the file
-    std::string lost_calls_;         // the calls that a follower has and this server lacks
+    std::string lost_calls_;         // describes the calls that a follower has and this server lacks
     std::size_t compared_with_ = 0;
     std::string handover_, handover_refusal_;
     takeover_order order_;

@@ -1,6 +1,6 @@
 // The clock by which the server decides how long to keep answers of calls with an ID.
 //
-// If this were the system's clock and an administrator set that clock forward, the server would forget answers too
+// The system's clock is unsuitable: if an administrator set that clock forward, the server would forget answers too
 // soon. A repeated call would then run twice. So `reply_clock` starts from the latest time in the log, and advances
 // with the monotonic clock while the server runs. It does not advance while the server is down, so an answer may be
 // stored for longer, but never for a shorter time.

@@ -1,5 +1,5 @@
-// The data that a leader sends its followers: a chunk of the log, or the description of a copy. Each is a string of
-// bytes that begins with a checksum, so a reader detects a torn or damaged string.
+// The data that a leader sends its followers: a chunk of the log, or the description of a copy. Each chunk or
+// description is a string of bytes that begins with a checksum, so a reader detects a torn or damaged string.
 #pragma once
 
 #include <cstdint>

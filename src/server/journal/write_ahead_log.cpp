@@ -135,9 +135,9 @@ write_ahead_log read_write_ahead_log(const std::string& file, std::uint32_t page
         if (is_whole && (has_ended || found.header_is_bad)) ++found.later;
         if (is_of_turn && f.ends_transaction()) has_ended = true;
     }
-    // The file ends within a frame. The frame counts only if it is of this turn, because the remains of an earlier turn
-    // show nothing about this turn. If the frame is too short to contain salts, it is of this turn if the previous
-    // frame is.
+    // The file ends within a frame. The frame counts only if it belongs to the current generation of the WAL. The
+    // remains of an earlier generation show nothing about the current generation. A frame that is too short to contain
+    // salts belongs to the current generation if the previous frame does.
     const bool is_of_turn = f.has_salts() ? f.salts() == salts.value_or(f.salts()) : found.frames + 1 == number;
     if (f.length() != 0 && is_of_turn) {
         found.frames = number;
@@ -147,8 +147,8 @@ write_ahead_log read_write_ahead_log(const std::string& file, std::uint32_t page
 }
 
 bool may_come_after(std::uint64_t salts, std::uint64_t later) noexcept {
-    // The file that stores the turn is synced only once a second, so after a crash of the machine the file may contain
-    // an older turn.
+    // The -end file stores the salts, and is synced only once a second. So after a crash of the machine, that file may
+    // contain the salts of an older generation.
     constexpr std::uint32_t max_restarts = 10'000;
     const auto count_of = [](std::uint64_t salts) {
         unsigned char all[sizeof salts];

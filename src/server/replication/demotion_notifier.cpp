@@ -103,7 +103,7 @@ void demotion_notifier::notify(const journal::former_leader& whom) {
     } catch (const leader_refusal_error& e) {
         return record_failure(address, e.what(), true);
     } catch (const std::exception& e) {
-        return record_failure(address, e.what(), false);  // usually it is down, which is why this server was promoted
+        return record_failure(address, e.what(), false);  // the former leader is probably still down
     }
     log_.with_file([&](journal::log_store& file) { file.forget_former_leader(whom.host, whom.port); });
     if (theirs != 0) return log_.followers().handle_announced_term(theirs, "the server at " + address);

@@ -159,8 +159,8 @@ journal::log_chunk follower::fetch(leader_connection& leader, const journal::fet
     return p;
 }
 
-// If the leader refuses the command FOLLOW HAS other than by DIVERGED, the leader does not know the command. Then the
-// first refusal stands.
+// If the leader refuses FOLLOW HAS with a code other than DIVERGED, the leader does not know the command. In this case,
+// the caller reports the first refusal.
 void follower::send_epochs(leader_connection& leader, const leader_refusal_error& refusal) {
     if (refusal.code() != "DIVERGED") return;
     std::uint64_t end = 1;
@@ -212,7 +212,7 @@ void follower::catch_up() {
             }
             return confirm_leader();
         } catch (const leader_refusal_error& e) {
-            if (is_order(e)) return confirm_leader();  // it has everything, and gets the order again once it serves
+            if (is_order(e)) return confirm_leader();  // this server lacks nothing; the order comes again after start()
             if (follow_redirection(e) || (!passes(e) && has_switched_leader())) continue;
             if (!passes(e)) throw std::runtime_error{what_to_do(e)};
             error = e.what();

@@ -3,11 +3,14 @@
 // of all calls in the log. So the data of a promoted follower contain everything in its log, and a read-only call sees
 // a prefix of what the leader has committed.
 //
-//   following <-> away       the leader does not answer: the follower tries again
-//            \-> at a loss   it refuses permanently, or a call cannot be run again: the server logs what to do
-//            \-> elsewhere   that server follows another one now: the follower connects to that one instead. A server
-//                            that answers leads
-//            \-> ordered     the leader hands over leadership (handover.hpp): the service promotes this server
+//   following <-> away       the leader does not answer, or refuses for a while: the follower tries again after 200 ms
+//            <-> refused     the leader refuses permanently: the server logs what to do, and the follower tries again
+//                            after 2 s. In catch_up(), the start fails instead
+//            \-> stopped     a call cannot be run again, or the log is broken: the follower stops until a restart, and
+//                            this server cannot lead
+//            \-> elsewhere   the leader now follows another server: the follower connects to that server. A server
+//                            that answers a fetch is the leader
+//            \-> ordered     the leader hands over leadership (handover.hpp): leadership.hpp promotes this server
 //            \-> promoted    by stop(); then the former leader is notified of the new term (demotion_notifier.hpp)
 //
 // If a leader that was found by a redirection does not answer or refuses, the follower again tries the server in the
@@ -118,7 +121,7 @@ private:
 
     mutable std::mutex mutex_;  // guards the members below
     std::condition_variable changed_;
-    std::string failure_;                          // set if a call could not be run again
+    std::string failure_;                          // set if a call could not be run again, or the log is broken
     std::map<std::string, std::string> reported_;  // errors since a leader last answered, by the server's address
     journal::leader_connection_status status_;
     clock::time_point answered_at_{};
