@@ -1,13 +1,12 @@
 // A growable array of trivial entries. Every log of a transaction has this type.
 //
 // Memory. A log keeps up to `kept_bytes` of its memory for the next transactions, without a time limit. A log that
-// grows beyond that size is large, and sets a flag of its owner. The owner divides its transactions into periods. A
-// period has so many transactions that counting them costs nothing compared with the transaction that made the log
-// large. The owner calls `record_usage` at the end of each transaction and `end_period` at the end of each period. If
-// the period has used less than a quarter of a large log, the log then shrinks to twice the used part. So a log keeps
-// its size while each period has one large transaction. If only one transaction in many periods is large, growing costs
-// a constant for each entry that it logs. Memory that stays unused for a whole period is freed at the end of the
-// period.
+// grows beyond that size is large, and sets a flag of its owner. The owner divides its transactions into periods.
+// Counting the transactions of a period costs little compared with the transaction that made the log large. The owner
+// calls `record_usage` at the end of each transaction and `end_period` at the end of each period. If the period has
+// used less than a quarter of a large log, the log then shrinks to twice the used part. So a log keeps its size while
+// each period has one large transaction. If only one transaction in many periods is large, growing costs a constant for
+// each entry that it logs. Memory that stays unused for a whole period is freed at the end of the period.
 //
 // Entries set aside. A log can set entries aside: they move to the other end of its memory, where walks through the log
 // do not visit them.

@@ -77,8 +77,9 @@ struct alignas(128) status_record {
     /// core/privatization/quiescence.hpp.
     detail::shared<std::uint32_t> pending_quiescence_waits{0};
     /// The version of a commit that is publishing or waits in quiescence. Before a commit draws its version, this word
-    /// is a lower bound of the version. Otherwise it is 0. See core/privatization/quiescence.hpp. The word has a cache
-    /// line of its own, because readers of plain memory read it and only updates write it.
+    /// is a lower bound of the version. The word is 0 while the context has no such commit. See
+    /// core/privatization/quiescence.hpp. The word has a cache line of its own, because readers of plain memory read it
+    /// and only updates write it.
     alignas(128) detail::shared<word> privatizing_version{0};
     /// Membership in the set of descriptors that quiescence concerns; see core/privatization/quiescence_set.hpp. The
     /// cache line of this field changes only when a member joins or leaves, and not with each transaction. So a thread
@@ -99,7 +100,7 @@ void register_status_record(status_record& a);
 /// Returns status record number `id`. REQUIRES: id < status_record_count() at some earlier time.
 [[nodiscard]] status_record& status_record_of(std::uint32_t id) noexcept;
 
-/// The address of all status records for debuggers: `chunks` points to an array of pointers to arrays of 2^chunk_bits
+/// The location of all status records, for debuggers: `chunks` points to an array of pointers to arrays of 2^chunk_bits
 /// pointers.
 struct directory_view {
     const void* chunks;

@@ -48,8 +48,8 @@ public:
     /// std::bad_alloc, the index is unchanged. Makes no room if nothing is indexed and the `more` entries will be
     /// searched in place.
     void reserve(const log<write_entry>& entries, std::size_t more);
-    /// Removes entries number `kept` and later, before they are dropped from the log. This costs as much as adding
-    /// them.
+    /// Removes entries number `kept` and later, before they are dropped from the log. Removing entries costs as much as
+    /// adding them.
     void drop(const log<write_entry>& entries, std::size_t kept) noexcept;
     void clear() noexcept;
     [[nodiscard]] log<std::uint32_t>& memory() noexcept { return slots_; }

@@ -23,8 +23,8 @@ struct contended {
 };
 
 /// The maximum time for which a block stays in a queue. The time is long, because waiting is the purpose of a queue.
-/// But the time must be limited, because the block at the head of the queue may wait for a block behind it, for example
-/// for a lock of the program. Without a limit, the program would stop.
+/// But the time must be limited. The block at the head of the queue may wait for a block behind it, for example for a
+/// lock of the program. Without a limit, the program would stop.
 constexpr std::chrono::milliseconds longest_in_queue{20};
 
 /// Sites that are on trial or serialised. The table has few places, so other sites wait until one of these sites rests

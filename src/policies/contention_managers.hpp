@@ -16,8 +16,8 @@ namespace tutti::policies {
 // its restarts. So every execution becomes the oldest at some time, and does not starve.
 //
 // The policy follows "greedy" (Guerraoui, Herlihy, Pochon: PODC 2005), which draws the age at the start. Here the age
-// is drawn at the first conflict, so executions without a conflict need not access the counter of ages. This changes
-// the order only among transactions that have not conflicted.
+// is drawn at the first conflict, so executions without a conflict need not access the counter of ages. The later draw
+// changes the order only among transactions that have not conflicted.
 
 inline core::verdict older_wins(core::descriptor& self, core::descriptor& other, abort_cause /*where*/) noexcept {
     return core::is_older(self, other) ? core::verdict::kill_other : core::verdict::wait;
@@ -29,8 +29,8 @@ inline constexpr core::policy timestamp{.name = "timestamp",
                                         .pause = core::wait_or_back_off,
                                         .remote = {.precedence = core::remote_conflict_rules::precedence_rule::age}};
 
-// ---- patient, the default: wait for the other transaction. Before the policy is called, the conflict has spun for a
-// microsecond.
+// ---- patient, the default: wait for the other transaction. In a conflict over an orec, the thread spins for about a
+// microsecond before it calls the policy.
 //
 // A transaction that has written nothing sleeps in place until the other has ended. A transaction that has written
 // aborts instead (core/conflict/conflict.cpp gives the reason), and sleeps before its next attempt. So no transaction
@@ -56,8 +56,8 @@ inline core::verdict choose_kill(core::descriptor& /*self*/, core::descriptor& /
     return core::verdict::kill_other;
 }
 
-/// Delays a killed transaction. Otherwise it could conflict with its killer again before the killer has checked the
-/// orec, and this could repeat forever.
+/// Delays a killed transaction. Without the delay, the victim could conflict with its killer again before the killer
+/// has checked the orec, and this could repeat forever.
 inline void pause_for_killer(core::descriptor& self) noexcept {
     if (self.run.last_cause == abort_cause::killed) core::back_off(self);
     else base::spin_turn();
@@ -132,7 +132,7 @@ inline void announce_deadline(core::descriptor& self) noexcept {
     const core::timing& t = self.run.deadline_state;
     if (!t.active) return;
     core::announce_rank(self, core::senior_rank - 1 - t.due.time_since_epoch().count() / 2);
-    // If the thread had to leave the processor after that time, the block would be late.
+    // If the thread left the processor after the time that is passed here, the block would be late.
     core::request_turn_extension(self, t.due - t.expected - max_time_of_others);
 }
 

@@ -3,7 +3,7 @@
 //
 // How early attempts become stricter. L, V and I are the durations of an optimistic, a visible and an irrevocable
 // attempt. A visible attempt may fail at its end. After the visible attempt, there must be time for an irrevocable
-// attempt, which may wait for its turn as long as it runs. So attempts become irrevocable V + 2 I before the deadline.
+// attempt, and as much time again to wait for its turn. So attempts become irrevocable V + 2 I before the deadline.
 // Before the visible attempt, there must be time for two more optimistic attempts. So attempts become visible 2 L
 // earlier than that. The paper assumes V = 2 L and I = L, hence its 4 L and 6 L. A scan of many variables takes 10 to
 // 70 times as long in the stricter modes. So here V and I are percentiles of the site's measurements, as L is; the

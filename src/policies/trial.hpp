@@ -60,7 +60,7 @@ public:
     [[nodiscard]] bool may_begin(base::deadline now) const noexcept;
     /// Begins a trial. Returns false if no trial may begin now, or if another thread begins a trial at the same time.
     bool begin(base::deadline now) noexcept;
-    /// Counts the end of an execution. Returns true if this has ended the trial, and the site is resting now.
+    /// Counts the end of an execution. Returns true if this call has ended the trial, and the site is resting now.
     bool count_end(base::deadline now) noexcept;
     /// Ends the trial if there were no executions for a long time. Returns true if the trial has ended, and the site is
     /// resting now.

@@ -47,8 +47,8 @@ auto locked(descriptor& d, stripe& s, F&& f) {
     });
 }
 
-/// The maximum number of times that a transaction sleeps before it rolls back: if an older, or if a younger transaction
-/// holds the lock.
+/// The maximum number of times that a transaction sleeps before it rolls back. The first bound applies if an older
+/// transaction holds the lock, and the second if a younger one does.
 constexpr unsigned max_sleeps_for_older = 4;
 constexpr unsigned max_sleeps_for_younger = 64;
 /// The limit for a transaction that cannot start over, so that its caller gets an error. These sleeps take seconds in
@@ -95,7 +95,7 @@ holder_search find(const stripe& s, std::uint64_t hash, const lock_name& name, b
         }
         if (!blocks(*h, shared, d, age) || is_ancestor(*h->holder, d)) continue;
         found.blocking = h;
-        if (h->held) break;  // so d does not hold the lock alone
+        if (h->held) break;  // so d does not hold the lock exclusively
     }
     return found;
 }

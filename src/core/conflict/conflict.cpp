@@ -25,7 +25,7 @@ bool spin_until_changed(const orec& r, word seen) noexcept {
 
 namespace {
 
-/// A conflict of d with a transaction of `other`: the one whose state was `state`.
+/// A conflict of d with the transaction of `other` whose state was `state`.
 struct conflict {
     descriptor& other;
     word state;
@@ -40,8 +40,8 @@ struct conflict {
 ///
 /// The wait also ends when d is asked to abort. Transactions that have killed each other may each wait for the victim's
 /// end. Each of them has stored its request before the heavy fence that precedes its sleep, and checks for a request to
-/// itself after that fence. So the last transaction to execute the fence sees that it is a victim itself. Its end wakes
-/// the others.
+/// itself after that fence. So the last transaction to execute the fence sees that it is a victim itself. The end of
+/// this transaction wakes the other ones.
 void wait_for_owner(descriptor& d, const conflict& e) noexcept {
     wait_holding_locks(d, e.other, e.state, e.contended_orec, e.seen);
 }
@@ -56,9 +56,9 @@ bool may_wait_for_end(const descriptor& d, const conflict& e) noexcept {
     return !preparing || d.is_irrevocable() || d.id < e.other.id || is_over(e.other, e.state);
 }
 
-/// Returns true if d may sleep in place until another transaction ends, without a cycle of sleepers. A sleeper has
-/// written nothing, so it owns no orec. Therefore no owner of an orec sleeps, and a reader with marks may sleep for an
-/// owner. But a reader with marks may not sleep for another reader, which may be sleeping for d's mark.
+/// Returns true if d may sleep in place until another transaction ends, and no cycle of sleepers can arise. A sleeper
+/// has written nothing, so it owns no orec. Therefore no owner of an orec sleeps, and a reader with marks may sleep for
+/// an owner. But a reader with marks may not sleep for another reader, which may be sleeping for d's mark.
 bool may_sleep_in_place(const descriptor& d, abort_cause where) noexcept {
     return d.writes.empty() && !ancestor_runs(d) && (where != abort_cause::conflict_visible_read || !d.strict());
 }
@@ -67,10 +67,10 @@ bool may_sleep_in_place(const descriptor& d, abort_cause where) noexcept {
 /// after it a transaction that has lost too often. Of two transactions that have lost too often, the older one wins. In
 /// all other cases the policy decides.
 ///
-/// The undo must win, because the other transaction may own or mark data that the undo needs, and may wait for an
-/// abstract lock that is free only after the undo. If the undo waited, it would have to wait until the other
-/// transaction rolls back, and would then conflict with the next transaction. The bound on restarts still holds: a
-/// transaction that is killed too often becomes irrevocable, and then no undo makes it start over.
+/// The undo must win. The other transaction may own or mark data that the undo needs, and may wait for an abstract lock
+/// that is free only after the undo. If the undo waited, it would have to wait until the other transaction rolls back,
+/// and would then conflict with the next transaction. The bound on restarts still holds: a transaction that is killed
+/// too often becomes irrevocable, and then no undo makes it start over.
 verdict preferred_verdict(descriptor& d, const conflict& e) noexcept {
     if (memory::status_of(e.state) == status::irrevocable) return verdict::wait;
     // Relaxed: an outdated value only costs a wait or a restart, because the next conflict is decided anew.
@@ -82,7 +82,8 @@ verdict preferred_verdict(descriptor& d, const conflict& e) noexcept {
     if (senior || other_senior) {
         return senior && (!other_senior || is_older(d, e.other)) ? verdict::kill_other : verdict::wait;
     }
-    // If the owner is suspended, the scheduler decides, because what counts is which of the two runs first.
+    // If the other transaction is suspended, the scheduler decides. d wins only if the scheduler ranks d's context
+    // higher.
     if (d.hooks != nullptr && d.hooks->outranks != nullptr && e.other.suspended.load(std::memory_order_acquire) != 0) {
         return d.hooks->outranks(d, e.other) ? verdict::kill_other : verdict::wait;
     }

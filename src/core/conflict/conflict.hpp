@@ -1,5 +1,5 @@
-// The functions by which an algorithm handles a conflict with another transaction. They ask the policy for a verdict,
-// and act on the verdict.
+// The functions by which an algorithm handles a conflict with another transaction. These functions ask the policy for a
+// verdict, and act on the verdict.
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -12,15 +12,15 @@ namespace tutti::core {
 void resolve_owner_conflict(descriptor& d, const orec& r, word seen, abort_cause where);
 
 /// Handles `r`, which d wants to write and which the visible readers `others` (slot bits) have marked. Returns true if
-/// all of them are doomed, so that d may override the marks; returns false if d should read the orec again.
+/// all these readers are doomed, so that d may override the marks. Returns false if d should read the orec again.
 bool resolve_reader_conflicts(descriptor& d, const orec& r, word seen, word others);
 
-/// Waits until `r`, which a context without a transaction has locked, may have changed.
+/// Waits until `r`, which a transaction has locked, may have changed. REQUIRES: self runs no transaction.
 void wait_for_owner(descriptor& self, const orec& r, word seen) noexcept;
 
-/// Waits in the same way for an attempt that is over, in a destructor during its roll-back. Returns true if the caller
-/// may read the value without the orec. The owner then runs alone, so it never undoes its writes, and waits for the end
-/// of this attempt.
+/// Waits until `r` may have changed, on behalf of a destructor that runs during the roll-back of self's attempt.
+/// Returns true if the caller may read the value without the orec. In that case the owner of `r` runs alone, so the
+/// owner never undoes its writes, and waits for the end of self's attempt.
 [[nodiscard]] bool wait_for_owner_after_attempt(descriptor& self, const orec& r, word seen) noexcept;
 
 /// Handles a conflict with the whole transaction of `other`, which concerns no single orec.

@@ -5,8 +5,8 @@
 //   age   a number drawn from one counter when an execution first needs one, and kept over its restarts. A
 //         transaction with a smaller age is older, and wins; one without an age is younger than all others
 //
-// Both are hints. A rank may be read while its owner begins another transaction. Any value is safe, because the actions
-// that follow name the transaction by its sequence: a kill does, and so does a wait.
+// Both are hints. A rank may be read while its owner begins another transaction. Any value is safe, because the kill or
+// the wait that follows names the transaction by its sequence.
 //
 // Restarts are bounded under every policy with `bounded`. After `defeats_to_seniority` defeats, an execution competes
 // by age alone, before any rank. After `defeats_to_last_resort` defeats, it runs irrevocably, and so commits. A defeat
@@ -32,7 +32,7 @@ void announce_rank(descriptor& d, std::int64_t rank) noexcept;
 /// Returns the age of the execution. The first call draws the age, and shows it to other transactions.
 std::uint64_t age_of(descriptor& d) noexcept;
 
-/// Shows the rank and age of d again, at the start of an attempt that is not the first: other transactions may have
+/// Shows the rank and age of d again, at the start of an attempt that is not the first. Other transactions may have
 /// used the descriptor meanwhile. An open-nested transaction shows the rank and age of the transaction around it.
 void show_rank(descriptor& d) noexcept;
 /// Clears the shown rank and age, at the end of an execution that has shown either of them.
@@ -52,8 +52,8 @@ void hide_rank(descriptor& d) noexcept;
 /// Returns true if another transaction caused an abort for `cause`.
 [[nodiscard]] bool is_defeat(abort_cause cause) noexcept;
 
-/// Counts the end of an attempt for `cause`, if the attempt was defeated. After too many defeats, takes the next step
-/// against further defeats.
+/// Counts the end of an attempt for `cause`, if the attempt was defeated. When the number of defeats reaches
+/// `defeats_to_seniority` or `defeats_to_last_resort`, takes the step that the top of this file describes.
 void count_defeat(descriptor& d, abort_cause cause) noexcept;
 
 }  // namespace tutti::core

@@ -26,8 +26,8 @@ bool kill(descriptor& victim, word seen) noexcept {
 
 namespace {
 
-/// Returns true if the attempt has run code of the language. Such code reads private memory without barriers. So it
-/// would continue with values that another context has written there in an eviction's roll-back.
+/// Returns true if the attempt has run code of the language. Such code reads private memory without barriers. After an
+/// eviction, the code would continue with values that the evicting context has written there in the roll-back.
 bool has_run_language(const descriptor& d) noexcept {
     if ((d.slow_commit & slow_commit_language) != 0) return true;
     const detail::frame* f = d.frame_;
@@ -55,8 +55,8 @@ bool kill_before_waiting(descriptor& self, descriptor& victim, word seen) noexce
     return true;
 }
 
-// The lock `eviction` makes it safe for other contexts to access the fields of a suspended victim. Its owner acquires
-// the lock after its last instruction before the suspension, and again before its next instruction.
+// The lock `eviction` makes it safe for other contexts to access the fields of a suspended victim. The victim's own
+// context acquires the lock after its last instruction before the suspension, and again before its next instruction.
 void suspend(descriptor& d) noexcept {
     const base::lock_guard guard{d.eviction};
     d.suspended.store(1, std::memory_order_release);

@@ -92,7 +92,7 @@ void finish_slow_commit(descriptor& d, privatization_role role) {
     const bool orphans = (d.slow_commit & slow_commit_orphans) != 0;
     const bool late = (d.slow_commit & slow_commit_late_clock) != 0;
     attempt_close(d);
-    d.serial = false;  // handlers may run transactions, for which no other transaction waits
+    d.serial = false;  // handlers may run transactions, and these do not run serially
     release_abstract_locks(d);
     run_deferred_quiescence(d);  // before the wait below, which may be for a version that this context itself announces
     if (role == privatization_role::receiver) await_quiescence(d, d.quiescing.latest_read);

@@ -16,7 +16,7 @@ namespace tutti::core {
 void attempt_fail(descriptor& d, abort_cause cause) noexcept;
 void attempt_end(descriptor& d, abort_cause cause) noexcept;
 
-/// All of these functions except execution_abandon have this precondition. REQUIRES: no attempt runs.
+/// The following three functions have the same precondition. REQUIRES: no attempt runs.
 void execution_end(descriptor& d) noexcept;
 void execution_fail(descriptor& d) noexcept;
 void execution_end_unstarted(descriptor& d) noexcept;

@@ -5,19 +5,19 @@
 //
 // A transaction that waits for another one is not woken, because no record says on which word it sleeps. Instead the
 // waiter checks every 20 ms (base::recheck_deadline). While its attempt runs, it checks for a kill request; in a wait
-// before an attempt, it checks `interrupted`. Three waits continue in spite of an interruption: the wait of a published
-// commit for quiescence, waits of an attempt that cannot be killed, and the wait for the single lock of an algorithm,
-// which a committing transaction holds.
+// before an attempt, it checks `interrupted`. Three kinds of waits continue in spite of an interruption. These are the
+// wait of a published commit for quiescence, the waits of an attempt that cannot be killed, and the wait for the single
+// lock of an algorithm, which a committing transaction holds.
 //
 // The exception may reach a noexcept function, where C++ ends the process. The signal that restarts a block around a
-// procedure, such as the block of the server's log, may reach one, too. But a disconnected client, a time limit or a
-// conflict must not end a server that runs procedures (preemption::isolates). There, the terminate handler continues
-// the exception in the caller of the noexcept function. The alternative is to let an interrupted call continue. But a
-// call that waits in `retry` would then stay in the server until it is woken, and SIGTERM would wait for the call. The
-// destructors of the noexcept function do not run, nor do those of functions that were compiled on the assumption that
-// it does not throw (base/noexcept_boundary.hpp). If a block calls only noexcept functions, the compiler may have
-// removed the block's handler, and then the block's signal reaches the procedure's caller. Blocks in dropped frames are
-// rolled back, as for a jump.
+// procedure, such as the block of the server's log, may also reach a noexcept function. But a disconnected client, a
+// time limit or a conflict must not end a server that runs procedures (preemption::isolates). There, the terminate
+// handler continues the exception in the caller of the noexcept function. The alternative is to let an interrupted call
+// continue. But a call that waits in `retry` would then stay in the server until it is woken, and SIGTERM would wait
+// for the call. The destructors of the noexcept function do not run, nor do those of functions that were compiled on
+// the assumption that it does not throw (base/noexcept_boundary.hpp). If a block calls only noexcept functions, the
+// compiler may have removed the block's handler, and then the block's signal reaches the procedure's caller. Blocks in
+// dropped frames are rolled back, as for a jump.
 //
 // The raiser stores `interrupted` before the kill request, and a killed attempt reads `interrupted` after it has found
 // the request. x86-64 keeps that order. On other architectures, and if a transaction begins between the raiser's two
@@ -50,9 +50,9 @@ void forget_interruption(descriptor& outermost) noexcept;
 /// be continued.
 void continue_past_noexcept(void (*notify)() noexcept) noexcept;
 
-/// Throws the signal for a block around the current call, or otherwise the exception that ends the call. This happens
-/// in place of the call of a noexcept function, or in a procedure's caller, if the signal has found no block that
-/// handles it. REQUIRES: the blocks inside are left.
+/// Throws the signal for a block around the current call, or otherwise the exception that ends the call. The throw
+/// takes the place of the call of a noexcept function. The caller of a procedure also throws in this way, if the signal
+/// has found no block that handles it. REQUIRES: the blocks inside are left.
 [[noreturn]] TUTTI_EXPORT void throw_pending();
 
 /// Returns true if an exception has passed a noexcept function on this context since the last call of this function.

@@ -195,9 +195,9 @@ bool ends_cancellable_anywhere() noexcept {
     int type = PTHREAD_CANCEL_DEFERRED;
     const int error = ::pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
     if (error != 0 || type != PTHREAD_CANCEL_ASYNCHRONOUS) return false;
-    // The library intercepts the call above only if it also intercepts the program's calls. It intercepts none if it is
-    // linked statically, or was loaded by a plug-in. Then the C library's answer decides, although a system call with
-    // deferred cancellation may have set that answer.
+    // The library intercepts the call above only if it also intercepts the program's calls. The library intercepts no
+    // call if it is linked statically, or was loaded by a plug-in. Then the C library's answer decides, although a
+    // system call with deferred cancellation may have set that answer.
     return asked || !requests.seen;
 }
 

@@ -1,15 +1,15 @@
 // Blocks that a thread has left without ending them: by a jump out of the block (longjmp), or by an asynchronous
-// cancellation of the thread. Afterwards the engine cannot roll back such a block, because a jump has dropped the
-// block's frames, and a cancellation may have interrupted a step of the engine. So the process ends with a message that
-// names the block.
+// cancellation of the thread. Afterwards the engine cannot roll back such a block. A jump has dropped the block's
+// frames, and a cancellation may have interrupted a step of the engine. So the process ends with a message that names
+// the block.
 //
 // A server must not end because of a procedure (preemption::isolates). There, the library rolls back the blocks that a
 // jump leaves before it jumps, while their frames are still intact. The executor checks for such blocks after each
 // procedure (call_boundary), and answers the call with an error. A jump that the library cannot intercept (setcontext,
 // __builtin_longjmp) is noticed at that boundary, or when the procedure opens its next block. The boundary then rolls
-// back the open blocks. It does not read their frames, because other functions may have overwritten them. In both cases
-// the handlers for the roll-back run. Blocks of the language have their own state in src/itm, and still end the
-// process.
+// back the open blocks. The boundary does not read the blocks' frames, because other functions may have overwritten
+// these frames. In both cases the handlers for the roll-back run. Blocks of the language have their own state in
+// src/itm, and still end the process.
 #pragma once
 
 #include <atomic>

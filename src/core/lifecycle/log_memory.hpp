@@ -8,7 +8,7 @@
 
 namespace tutti::core {
 
-/// The length of a period in transactions. It may be short, because a large log has more than a thousand entries.
+/// The length of a period in transactions. A period may be short, because a large log has more than a thousand entries.
 inline constexpr std::uint32_t transactions_per_period = 64;
 
 /// Calls f(log) for every log except the log of read orecs, whose type is not from memory/log.hpp.

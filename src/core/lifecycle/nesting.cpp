@@ -27,8 +27,8 @@ std::size_t roll_back_block(descriptor& d, const detail::frame& f, abort_cause c
     if (!d.ownership_released && !injected(fault::keep_nested_writes)) d.algorithm->roll_back_to_savepoint(d, f.mark);
     undo_retry_calls(d, f.mark.waits);
     d.rollback_stack_end = 0;
-    // Wakes sleepers for the orecs that were released here. They must not sleep until d's end, because d may later
-    // sleep for one of them.
+    // Wakes sleepers for the orecs that were released here. These sleepers must not sleep until d's end, because d may
+    // later sleep for one of them.
     wake_sleepers(d);
     d.captured_size_ = 0;
     const std::uint32_t slow_path = d.slow_path;
@@ -73,8 +73,8 @@ void destroy_block_leftovers(descriptor& d, const detail::frame& f, std::size_t 
 void wait_for_blocker(descriptor& d) {
     const wait_target other = d.run.blocked_by;
     if (other.contended_orec == nullptr) return;
-    // Waits until the orec is free, not until the other transaction ends, because that transaction may be rolling back
-    // as d does, and may now wait for d. If d owns nothing, it may wait without a limit.
+    // Waits until the orec is free, not until the other transaction ends. That transaction may be rolling back as d
+    // does, and may now wait for d. If d owns nothing, it may wait without a limit.
     if (d.writes.empty()) {
         wait_holding_locks(d, *other.awaited, other.state, other.contended_orec, other.seen);
         attempt_abort_if_doomed(d);

@@ -2,8 +2,9 @@
 //
 // The inner transaction treats the outer one as any other transaction, with three exceptions:
 //   - They share a stack, so neither can wait for the other. A conflict on an orec of the outer one is a usage error.
-//     The quiescence of an inner commit ignores the outer transaction, and so does an inner commit that conflicts with
-//     whole transactions.
+//     The quiescence of an inner commit ignores the outer transaction. An inner commit that conflicts with whole
+//     transactions also ignores the outer one, unless the outer one is irrevocable. Then the commit is a usage error if
+//     it changes values that the outer transaction has read (algorithms/norec.hpp).
 //   - A transaction that blocks the inner one may be waiting for something that the outer one owns. So the inner one
 //     backs off instead of waiting. After some attempts, the inner transaction makes the outer one start over, which
 //     releases everything.

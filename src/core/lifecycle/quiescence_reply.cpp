@@ -13,8 +13,8 @@ void reply_to_quiescence(descriptor& d) {
     if (d.strict() || d.cannot_be_killed()) return;
     const std::uint32_t asked = d.replies_requested.load(std::memory_order_acquire);  // partner: wait_for_current_reads
     if (d.logging && !injected(fault::reply_without_refreshing)) d.algorithm->refresh(d);
-    // Opens the bounds even for an unlogged reader, which cannot refresh. Otherwise it would use the slow path until
-    // its end.
+    // Opens the bounds even for an unlogged reader, which cannot refresh. Otherwise such a reader would use the slow
+    // path until its end.
     d.set_bounds();
     // A killer may have closed the bounds before this. Then its request was stored even earlier, and is found here.
     std::atomic_thread_fence(std::memory_order_seq_cst);

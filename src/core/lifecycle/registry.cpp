@@ -56,9 +56,9 @@ TUTTI_NOINLINE std::uintptr_t stack_of_thread_start() noexcept {
     return w.stack;
 }
 
-/// Ends a transaction if its thread exits in the middle of it without unwinding its frames. This happens in code
-/// without exceptions, such as a language-level block in C. A serial transaction cannot be undone, so it commits, as it
-/// does when its frames are unwound. The frames of the open blocks are gone.
+/// Ends a transaction if its thread exits in the middle of it without unwinding its frames. Such an exit happens in
+/// code without exceptions, for example in a language-level block in C. A serial transaction cannot be undone, so it
+/// commits, as it does when its frames are unwound. The frames of the open blocks are gone.
 TUTTI_NOINLINE void end_with_thread(descriptor& d) noexcept {
     if (ends_cancellable_anywhere()) die_of_asynchronous_cancel(d);
     d.rollback_stack_end = stack_of_thread_start();

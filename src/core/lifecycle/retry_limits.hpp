@@ -2,8 +2,8 @@
 //
 // A limit belongs to a call. A call is identified by its place in the source, together with how many times the attempt
 // has reached that place. So a function that waits may be called twice. The limit counts from the time when the
-// execution first reached the call. A roll-back of a nested block undoes the block's calls. When these calls are
-// repeated, they find their limits again. Calls of an attempt that is over need not be undone.
+// execution first reached the call. A roll-back of a nested block undoes the block's calls. When the block repeats
+// these calls, they find their earlier limits. Calls of an attempt that is over need not be undone.
 //
 // All calls are in one log of the descriptor. While an execution waits for its next attempt, handlers may run other
 // executions, whose calls are added at the end of the log.
@@ -11,7 +11,7 @@
 // Cost. Most attempts make their calls in the order of the first attempt. So an attempt keeps two bounds in the log:
 // all calls before `waits_free` have been made in this attempt, and all calls from `waits_end` on have not. A search
 // begins at the first bound. A roll-back searches backwards from the second bound, until it has found as many calls as
-// it has to undo. If the order of the calls is the same, both take constant time per call.
+// it has to undo. If the order of the calls is the same, a search and a roll-back take constant time per call.
 #pragma once
 
 #include "core/state/descriptor.hpp"

@@ -1,5 +1,5 @@
-// Begin, barriers and commit of a transaction, for any algorithm. They connect the public API with the algorithm's
-// steps.
+// Begin, barriers and commit of a transaction, for any algorithm. These functions connect the public API with the
+// algorithm's steps.
 //
 //   atomically  -> open<A> -> begin<A>  A::begin takes the snapshot; state = active
 //   get, set    -> read_var<A>, …       what the inlined path cannot do; A::read, A::write
@@ -13,7 +13,7 @@
 //   idle | quiescence | reclamation | on_commit handlers
 //
 // A body that has touched no variable may have one data participant only. That participant is first asked to commit in
-// one phase. If it has done so, the next step is `idle`.
+// one phase. If the participant has committed, the next step is `idle`.
 #pragma once
 
 #include "base/fence.hpp"
@@ -224,7 +224,8 @@ private:
         A::begin(d);
         // Partner: heavy_fence in kill. Either d sees the request, or the killer closes the bounds after this.
         base::light_fence();
-        // This also closes the bounds of a transaction that cannot be killed, which then only takes the slow path.
+        // This test also closes the bounds of a transaction that cannot be killed. The only effect is that the
+        // transaction takes the slow path.
         if (d.kill_request.load(std::memory_order_relaxed) == d.own_sequence) [[unlikely]]
             d.close_bounds();
     }
@@ -298,7 +299,7 @@ private:
             case access_check::attempt_over: return;
             case access_check::during_unwind: try { write(d, location, value);
                 } catch (const detail::unwind&) {
-                    // The write is dropped, because the attempt is doomed, as above.
+                    // The write is dropped, because the attempt is doomed, as in read_checked_slow.
                 }
         }
     }
@@ -373,8 +374,8 @@ private:
     }
 
     /// Prepares for the vote of participants, or for an action at the decision. A transaction that only reads is
-    /// normally ordered at its snapshot. But a vote or an action orders it at its decision, so its reads have to be
-    /// current then. It owns nothing that would keep its reads current.
+    /// normally ordered at its snapshot. But a vote or an action orders the transaction at its decision, so its reads
+    /// have to be current at that time. The transaction owns nothing that would keep its reads current.
     static bool prepare_for_vote(descriptor& d) {
         if (!d.writes.empty()) return prepare(d);
         if (A::unchanged(d)) return true;

@@ -135,8 +135,8 @@ void handle_hopeless_deadline(descriptor& d, base::deadline now) {
 }
 
 /// Updates the estimates of this execution and its site after an attempt that was rolled back. The duration of such an
-/// attempt is only a lower bound. It counts at sites without a sample, because they might never get a sample under
-/// permanent conflicts.
+/// attempt is only a lower bound. The lower bound counts at sites without a sample, because such sites might never get
+/// a sample under permanent conflicts.
 void learn_from_failure(descriptor& d, base::deadline now) noexcept {
     timing& t = d.run.deadline_state;
     if (d.run.attempt == 1 || d.run.last_cause == abort_cause::explicit_retry) return;
@@ -149,7 +149,7 @@ void learn_from_failure(descriptor& d, base::deadline now) noexcept {
 void learn_from_commit(descriptor& d, base::deadline now, bool met) noexcept {
     timing& t = d.run.deadline_state;
     count_for_trial(d, met);
-    // Ignores an attempt of which a part ran in another mode.
+    // Ignores an attempt that ran partly in another mode.
     if (d.mode != t.began_in) return;
     if (d.mode == status::active) t.site->note_attempt(false);
     // Excludes attempts that were visibly disturbed: by a move to another core, or by a switch of a preemption layer.
@@ -231,8 +231,8 @@ void check_deadline(descriptor& d) {
     const deadline_schedule plan = plan_of(d);
     const bool cannot_meet = plan.cannot_meet_after(now, t.due);
     if (cannot_meet && d.run.how->when_missed == missed_deadline::run_anyway) t.next_check = base::deadline::max();
-    // Nothing is left to do for a strict attempt, whose body has requested that mode itself. Nor for an attempt that
-    // cannot meet its deadline: it may be about to commit, and starting over would not help.
+    // A strict attempt needs no more checks, because its body has requested that mode itself. An attempt that cannot
+    // meet its deadline needs none either: it may be about to commit, and starting over would not help.
     if (d.strict() || cannot_meet) {
         d.slow_path &= ~slow_path_timed;
         return;

@@ -66,8 +66,8 @@ bool wait_for_all(descriptor& d) noexcept {
     // All transactions are asked to abort before d waits for any of them, because one may be waiting for another.
     for_each_running(d, [&d](descriptor& other, word state) { kill_before_waiting(d, other, state); });
     for_each_running(d, [&](descriptor& other, word state) {
-        // A transaction that was preparing could not be killed, so d asks again. It may have stopped preparing in order
-        // to wait for d, as a commit under one lock does.
+        // A transaction that was preparing could not be killed, so d asks again. The transaction may have stopped
+        // preparing in order to wait for d, as a commit under one lock does.
         constexpr auto one_millisecond = std::chrono::milliseconds{1};
         while (!is_over(other, state) && serial_token.load(std::memory_order_acquire) == token) {
             const bool asked = kill_before_waiting(d, other, other.state.load(std::memory_order_acquire));
@@ -125,8 +125,8 @@ bool try_become_alone(descriptor& d) noexcept {
         core::wait_for_serial_owner(d);
         return false;
     }
-    // seq_cst, as is the exchange of the token. Partner: become_biased_owner. Either it finds an owner of the token, or
-    // d finds its word.
+    // seq_cst, as is the exchange of the token. Partner: become_biased_owner. Either that function finds an owner of
+    // the token, or d finds the word that it has stored.
     const word biased = biased_owner.load(std::memory_order_seq_cst);
     if (biased != 0 && !may_run_beside(d, biased)) {
         drop_serial_token(d);
@@ -165,8 +165,8 @@ void try_stop_the_world(descriptor& d) noexcept {
     if (how == take_result::has_owner) return;
     order_begins(d, how);
     const bool is_biased = biased_owner.load(std::memory_order_seq_cst) != 0;  // as in try_become_alone
-    // A transaction that seizes the token runs. So once no transaction runs, d still has the token, or it has passed to
-    // the next owner.
+    // A transaction that seizes the token runs. So once no transaction runs, d still has the token, or the token has
+    // passed to the next owner.
     if (!is_biased && (how == take_result::world_stopped || spin_while_they_run(d)) && serial_owner() == &d)
         end_serial(d);
     else drop_serial_token(d);
@@ -184,8 +184,8 @@ bool run_while_alone(descriptor& d, base::deadline until,
             order_begins(d, how);
             alone = end_all_by(d, until);
         }
-        // A transaction that seizes the token runs. So once no transaction runs, d still has the token, or it has
-        // passed to the next owner.
+        // A transaction that seizes the token runs. So once no transaction runs, d still has the token, or the token
+        // has passed to the next owner.
         alone = alone && serial_owner() == &d;
         bool done = false;
         if (alone) {
@@ -204,8 +204,8 @@ void become_serial(descriptor& d) noexcept {
     d.serial = true;
     if (d.algorithm->one_at_a_time) return;
     const take_result how = seize_serial_token(d);
-    // If d has seized the token from another context, that context may sleep for d. It need not be woken, because it
-    // would only wait for the serial owner again.
+    // If d has seized the token from another context, that context may sleep for d. The sleeping context need not be
+    // woken, because it would only wait for the serial owner again.
     (void)await_alone(d, how);  // no other context seizes the token from the owner of the irrevocable slot
 }
 
@@ -214,7 +214,7 @@ bool yield_to_serial(descriptor& d) {
     // transactions run, and has cleared the `stopped` bit. So the owner waits for that transaction, and does nothing
     // alone before both transactions have ended.
     if (injected(fault::begin_beside_a_serial_transaction) || ancestor_runs(d)) return true;
-    // This case is a block of the language that runs in hardware inside a stopped world.
+    // At this point, only a block of the language in a stopped world runs in hardware.
     leave_hardware(d, hardware_abort::software);
     for (;;) {
         std::atomic_thread_fence(std::memory_order_seq_cst);  // SER1

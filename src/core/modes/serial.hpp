@@ -16,10 +16,11 @@
 //   become_serial   in the middle of a transaction. That transaction is irrevocable, so it can wait for all others. A
 //                   transaction that waits for this one is asked to abort, and then stops waiting; a preparing
 //                   transaction waits for no other
-//   begin_alone     at the begin of a transaction. This transaction owns nothing, so only transactions that have become
-//                   idle wait for it. It cannot wait for an irrevocable transaction that becomes serial at the same
-//                   time. So the irrevocable transaction seizes the token, and this one becomes idle again. Seizing is
-//                   safe, because an owner that waits for a running transaction is not alone yet, and has done nothing
+//   begin_alone     at the begin of a transaction. The new transaction owns nothing, so only transactions that have
+//                   become idle wait for it. It cannot wait for an irrevocable transaction that becomes serial at the
+//                   same time. So the irrevocable transaction seizes the token, and the new transaction becomes idle
+//                   again. Seizing is safe, because an owner that waits for a running transaction is not alone yet, and
+//                   has done nothing
 //
 // The owner's writes do not change orecs, so its end wakes all transactions that wait in retry.
 //

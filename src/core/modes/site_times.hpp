@@ -3,9 +3,9 @@
 //
 // Each mode has its own sample, so strict commits never change the expected duration of optimistic ones. Every estimate
 // is robust and forgets:
-//   - The longest duration of a sample is never the estimate, unless it is the only one.
+//   - The longest duration of a sample is never the estimate, unless the sample has no other duration.
 //   - Samples forget (observe/reservoir.hpp). The share of roll-backs is a moving average.
-//   - If an estimate keeps blocks from running in a mode, it gets no new durations. So after each
+//   - If an estimate keeps blocks from running in a mode, the estimate gets no new durations. So after each
 //     `denials_before_forgetting` executions that were kept from the mode, the estimate forgets its longest duration.
 //
 // Thread safety: any thread may call any function. A context that can be switched away calls them inside a critical

@@ -52,7 +52,7 @@ void strictness_trial::end_window() noexcept {
     const std::uint32_t average = worse ? missed_ : sum_ / windows_;
     ended_ = missed_ = 0;
     if (!worse && windows_ < term_) return;
-    // No trial is needed if no deadlines were missed, because strictness cannot improve on that.
+    // No trial is needed if no deadlines were missed, because strictness cannot lower that number.
     if (!wanted_ || (!strict_ && average == 0)) return begin_term(term_);
     if (worse) term_ = 1;
     begin_trial(average);

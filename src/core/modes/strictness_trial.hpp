@@ -1,7 +1,7 @@
 // Measures at a site whether strictness for deadlines pays, by the deadlines that are missed with and without it.
 //
-// A strict attempt also delays the other blocks of its site. No prediction for a single block shows this effect. So the
-// site runs in one way, with or without strictness, and tries the other way from time to time:
+// A strict attempt also delays the other blocks of its site. A prediction for a single block does not show this effect.
+// So the site runs in one way, with or without strictness, and tries the other way from time to time:
 //
 //   - A term lasts some windows of `window` executions each. If strictness was never wanted, both ways are the same,
 //     and the next term begins.

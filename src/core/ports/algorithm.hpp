@@ -1,17 +1,18 @@
 // The concept `algorithm`: a method of concurrency control. The table entry `instance` makes an algorithm selectable at
 // run time.
 //
-// An algorithm is a type with static members only; its state is in the descriptor and in its own globals. It does not
-// depend on any API, policy or scheduler. When the algorithm finds a conflict with another transaction, it calls
-// core/conflict/conflict.hpp. When the attempt must end, it calls core::attempt_abort. The operations, with their
+// An algorithm is a type with static members only; its state is in the descriptor and in its own globals. An algorithm
+// does not depend on any API, policy or scheduler. When the algorithm finds a conflict with another transaction, it
+// calls core/conflict/conflict.hpp. When the attempt must end, it calls core::attempt_abort. The operations, with their
 // preconditions and duties:
 //
 //   begin(d)            Takes a snapshot, opens the inlined paths if it can, and keeps d.mode. The state says running
-//                       already, so others count the snapshot; under one_at_a_time the state does not say so yet.
+//                       already, so other contexts can see that d may have a snapshot. Under one_at_a_time, the state
+//                       says running only after this step.
 //   read(d, place)      Returns the value in the snapshot, or the value that d wrote. May extend the snapshot, wait, or
 //                       abort.
-//   write(d, place, v)  Writes v; may extend, wait or abort, too. Allocates all that it needs before it changes
-//                       anything.
+//   write(d, place, v)  Writes v. May extend the snapshot, wait, or abort. Allocates all that it needs before it
+//                       changes anything.
 //   prepare(d)          Acquires the orecs that are missing, and validates. d has written something; the state says
 //                       preparing. Returns none, or the reason to abort. After it, no step of the algorithm can fail.
 //   publish(d)          Makes the writes visible and releases their orecs. An algorithm that privatizes by waiting
@@ -19,7 +20,7 @@
 //                       before it draws a version that other snapshots could contain before that version is published.
 //   draw_again(d)       Gives d's writes a version that no earlier snapshot contains. Called between prepare and
 //                       publish, when participants have decided. A participant that shows data of its own needs the new
-//                       version: otherwise a transaction could see the participant's earlier data and then d's writes,
+//                       version. Otherwise a transaction could see the participant's earlier data and then d's writes,
 //                       and would not notice. Does nothing if no snapshot can be ahead of the published versions.
 //   end(d)              Commits a transaction that wrote nothing: releases everything else that it holds.
 //   roll_back(d)        Releases every orec, lock and token of the algorithm. noexcept; idempotent; may run on another
@@ -50,7 +51,8 @@ concept algorithm = requires(descriptor& d, const memory::var_location& v, const
                              const detail::savepoint& mark, const detail::cell& cell, status s) {
     { A::name } -> std::convertible_to<std::string_view>;
     { A::summary } -> std::convertible_to<std::string_view>;
-    /// True if a commit that makes plain memory private may return while other transactions still access that memory.
+    /// True if a commit that makes plain memory private has to wait, because other transactions may still access that
+    /// memory.
     { A::privatizes_by_waiting } -> std::convertible_to<bool>;
     /// True if writes change memory at once, so that uninstrumented code sees them.
     { A::in_place } -> std::convertible_to<bool>;

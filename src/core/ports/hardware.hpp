@@ -6,7 +6,7 @@
 // types model the concept `hardware`: hardware/rtm.hpp uses the processor, and hardware/software_htm.hpp replaces the
 // processor in tests.
 //
-//   exists()             Returns true if this machine has hardware transactions. Only then may the others be called.
+//   exists()             Returns true if this machine has hardware transactions, which all other operations require.
 //   begin(d)             Returns true when d runs in hardware. Returns false if an attempt has ended, or does not
 //                        begin; all stores after the `begin` of that attempt are then undone.
 //   read(d, place)       Returns the value in memory. Ends the attempt if the read is in conflict.
@@ -20,10 +20,10 @@
 //   refresh(d)           Checks that the values read so far are current; otherwise ends the attempt.
 //
 // When a running attempt ends without a commit, the processor jumps back to `begin`, which returns a second time. All
-// memory and registers of the context are then as they were at the first return, so nothing needs to be undone. The
-// replacement rolls back and restarts like every software attempt (core::attempt_abort). Its `commit` does not restart
-// but returns false, because its caller may be code that no exception may leave. Code that uses the port must be
-// correct with both types. Both call hardware::record_abort.
+// memory and registers of the context are then as they were at the first return, so nothing needs to be undone. In
+// contrast, hardware/software_htm.hpp rolls back and restarts like every software attempt (core::attempt_abort). Its
+// `commit` does not restart but returns false, because the caller of `commit` may be code that no exception may leave.
+// Code that uses the port must be correct with both types. Both types call hardware::record_abort.
 #pragma once
 
 #include <concepts>

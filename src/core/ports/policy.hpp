@@ -10,7 +10,7 @@
 //   conflict  self conflicts with `other`, which runs        read the ranks of both
 //   abort     the attempt is rolled back                     announce a rank
 //   pause     between two attempts, when self holds nothing  wait, through core/waiting/waiting.hpp; not after restart
-//   end       the execution is over: committed or abandoned  release others
+//   end       the execution is over: committed or abandoned  release waiting transactions
 #pragma once
 
 #include <atomic>
@@ -41,7 +41,7 @@ struct remote_conflict_rules {
         work,      ///< after a loss, the block that has opened more objects goes first
         priority,  ///< a block with a priority above 0 goes first
         deadline,  ///< the block with the earlier deadline goes first
-        all,       ///< goes before every block that makes no claim
+        all,       ///< goes before every block that does not claim to go first
     };
     precedence_rule precedence = precedence_rule::none;
     bool may_wait = true;   ///< instead of aborting at once, requests for a while an object that another block holds

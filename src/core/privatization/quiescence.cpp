@@ -96,8 +96,8 @@ void wait_for_current_reads(descriptor& self, found_members& of) noexcept {
 /// quiesces, now or later: at least `known` and at most the snapshot bound.
 word await_quiescence_up_to(descriptor& self, word bound, word known) noexcept {
     // This flag is read before the walk. A commit that did not see flag_plain_memory had stored its bound before the
-    // fence of the context that raised the flag read here. So the walk sees that bound. Acquire: partner is the release
-    // in use_plain_memory.
+    // fence of the context that raised flag_plain_memory_fenced. So the walk sees that bound. Acquire: partner is the
+    // release in use_plain_memory.
     const bool members_known = (commit_flags.load(std::memory_order_acquire) & flag_plain_memory_fenced) != 0;
     // 0 for a wait without a snapshot, because such a wait has no result.
     word first_left = bound != memory::no_version ? self.snapshot_bound + 1 : 0;
@@ -229,7 +229,7 @@ namespace {
 bool may_have_read_unquiesced(descriptor& self) noexcept {
     word& latest = self.quiescing.latest_read;
     latest = self.snapshot_bound | below_versions(self);
-    constexpr std::size_t max_sampled = 256;  // asking more of them costs as much as the walk that it may save
+    constexpr std::size_t max_sampled = 256;  // checking more reads costs as much as the walk that it may save
     if (!self.logging || self.reads() > max_sampled || !self.algorithm_data.values.empty()) return true;
     if (self.quiescing.rolled_back_in == self.own_sequence) return true;
     word seen = 0;
@@ -274,9 +274,9 @@ bool await_no_quiescence(descriptor& self, base::deadline until) noexcept {
 }
 
 // These writes to fields of other owners are safe. Each owner is idle, and accesses these fields only in a transaction
-// or in a wait for quiescence. Its earlier accesses happened before the caller found it idle, or found that wait ended.
-// Its later accesses follow a begin that acquires the serial token (SER3), or that finds that the caller has released
-// the token.
+// or in a wait for quiescence. The owner's earlier accesses happened before the caller found the owner idle, or found
+// that wait ended. The owner's later accesses follow a begin that acquires the serial token (SER3), or that finds that
+// the caller has released the token.
 void reset_quiescence_results() noexcept {
     const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) {

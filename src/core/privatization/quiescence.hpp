@@ -25,10 +25,11 @@
 //
 // The request comes after the commit has published, so the refresh finds every read of the other transaction that the
 // commit has overwritten. The other transaction can reach the private memory only by a link that the commit has cut, so
-// its read of the old link is among these reads. Its writes in place are under orecs that it owns, and it has reached
-// these places by reads that are current. Strict, irrevocable and unlogged transactions and attempts in hardware do not
-// answer, so the commit waits for their end. A transaction that opens its bounds at the moment when the commit closes
-// them keeps them open. It answers at its next barrier that is not inlined, or ends.
+// its read of the old link is among these reads. The other transaction's writes in place are under orecs that it owns,
+// and it has reached these places by reads that are current. Strict, irrevocable and unlogged transactions and attempts
+// in hardware do not answer, so the commit waits for their end. If a transaction opens its bounds at the moment when
+// the commit closes them, the bounds may stay open. The transaction then answers at its next barrier that is not
+// inlined, or ends.
 //
 // A commit visits the members of the set in quiescence_set.hpp, which a transaction enters before its exchange. If the
 // commit misses a transaction that enters the set later, that transaction does its exchange even later. Its refresh
@@ -120,9 +121,9 @@ enum class privatization_role : std::uint8_t {
     receiver     ///< the transaction only read: call await_quiescence
 };
 
-/// Returns true if transactions of the process use plain memory. Relaxed: see commit_flags.hpp. A reader of values that
-/// were published after the bit was set finds the bit set, because the context that set the bit executed a heavy fence
-/// before it checked anything.
+/// Returns true if transactions of the process use plain memory. Relaxed: see commit_flags.hpp. If a reader has read
+/// values that were published after the bit was set, the reader finds the bit set. The reason: the context that set the
+/// bit executed a heavy fence before it checked anything.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool plain_memory_is_used() noexcept {
     return (commit_flags.load(std::memory_order_relaxed) & flag_plain_memory) != 0;
 }
@@ -139,10 +140,10 @@ inline constexpr word unpublished = memory::locked_bit;
     return (word{1} << self.algorithm->first_version_bit) - 1;
 }
 
-/// Announces that self publishes under `version`. Called before others can read what self publishes. If self has an
-/// announcement already, it has deferred a wait, and that announcement serves both commits. The bits below
-/// `first_version_bit` contain the transaction's sequence, so two announcements of self differ even if deferred commits
-/// draw the same version.
+/// Announces that self publishes under `version`. Called before others can read what self publishes. If an earlier
+/// commit of self has deferred its wait, the announcement of that commit is still there, and serves both commits. The
+/// bits below `first_version_bit` contain the transaction's sequence, so two announcements of self differ even if
+/// deferred commits draw the same version.
 TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self, word version,
                                               int first_version_bit = memory::writer_bits) noexcept {
     if (!self.quiescing.announced && self.privatizing_version.load(std::memory_order_relaxed) != 0) [[unlikely]]
@@ -206,7 +207,7 @@ void await_all_quiescence(descriptor& self) noexcept;
 /// `until`. REQUIRES: no transaction runs, self is idle.
 [[nodiscard]] bool await_no_quiescence(descriptor& self, base::deadline until) noexcept;
 /// Resets all results and all snapshots of all contexts. REQUIRES: no transaction runs or begins, and
-/// await_no_quiescence has returned true since.
+/// await_no_quiescence has returned true since the last transaction ended.
 void reset_quiescence_results() noexcept;
 
 }  // namespace tutti::core

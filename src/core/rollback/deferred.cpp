@@ -36,8 +36,8 @@ void undo(descriptor& d, const deferred& e, abort_cause cause) noexcept {
     if (e.what == deferred::kind::owned_resource) resource_of(e).undo(d);
 }
 
-/// Returns the kind that an entry gets in a roll-back. The entry must be destroyed later if that runs user code, or
-/// frees memory that user code may read. Otherwise it becomes spent.
+/// Returns the kind that an entry gets in a roll-back. The entry must be destroyed later if its destruction runs user
+/// code, or frees memory that user code may read. Otherwise the entry becomes spent.
 deferred::kind left_by_roll_back(deferred::kind what) noexcept {
     switch (what) {
         case deferred::kind::constructed: return deferred::kind::doomed;
@@ -231,8 +231,8 @@ void compensate(descriptor& d, memory::log<deferred>& left, abort_cause cause) n
 
 void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause, bool partial) noexcept {
     for (std::size_t i = d.deferred_log.size(); i-- > mark;) {
-        // The entry is copied, because the log may move: the transaction of an undo action adds the objects that it
-        // leaves to destroy.
+        // The entry is copied, because the log may move: the transaction of an undo action adds entries for objects
+        // that are to be destroyed later.
         const deferred e = d.deferred_log[i];
         undo(d, e, cause);
         if (e.what == deferred::kind::shown && partial) data_participant_of(e)->drop_step();

@@ -3,7 +3,7 @@
 //
 //   entry           at commit                                       at roll-back (of its block, newest first)
 //   before_commit     runs before prepare; may access, add, throw     dropped
-//   participant       votes after our prepare; told the decision      told; told already before if it was asked to vote
+//   participant       votes after our prepare; told the decision      told; first told to abort if it was asked to vote
 //   data_participant  as a participant                                the same; stays at nested roll-backs
 //   shown             dropped                                         stays; in a partial roll-back: told, and dropped
 //   owned_resource    released as at_commit runs                      undone and released
@@ -20,9 +20,9 @@
 //   over              a handler, which is deleted                     deleted, with the outermost block
 //   spent             nothing                                         nothing
 //
-// Memory that a nested block allocated outlives the roll-back of that block, because the parent's logs keep the block's
-// reads, and these may include reads of that memory. Handlers outlive the roll-back, because the data that they
-// captured belongs to the user. So do objects, unless they can be destroyed in the transaction that continues; see
+// Memory that a nested block allocated outlives the roll-back of that block. The parent's logs keep the block's reads,
+// and these may include reads of that memory. Handlers outlive the roll-back, because the data that they captured
+// belongs to the user. So do objects, unless they can be destroyed in the transaction that continues; see
 // user_code.hpp.
 //
 // A replaced object contains no variables, so no log refers to it; see replaced.hpp.
@@ -40,26 +40,26 @@
 
 namespace tutti::core {
 
-/// A participant that shows data of its own to the body. It joins for the whole attempt, no matter in which block it
-/// joins. Data that was shown to a nested block may influence the rest of the attempt even if the block is rolled back,
-/// like the block's reads. The participant shows data in *steps*, which correspond to reads of variables. A step of a
-/// block stays when the block is rolled back, but is forgotten when the block runs again because of a conflict (a
-/// partial roll-back).
+/// A participant that shows data of its own to the body. A data participant joins for the whole attempt, no matter in
+/// which block it joins. Data that was shown to a nested block is like the block's reads: it may influence the rest of
+/// the attempt even if the block is rolled back. The participant shows data in *steps*, which correspond to reads of
+/// variables. A step of a block stays when the block is rolled back, but is forgotten when the block runs again because
+/// of a conflict (a partial roll-back).
 class data_participant : public participant {
 public:
-    /// Forgets the latest step that has not been forgotten. The on_abort handlers that were registered after that step
-    /// have run.
+    /// Forgets the latest step that has not been forgotten. Called when the on_abort handlers that were registered
+    /// after that step have run.
     virtual void drop_step() noexcept = 0;
     /// Checks all shown data at the end of a checkpoint, and rolls back if some of it is not current. A conflict that
     /// is found here can be resolved by a partial roll-back, in contrast to a conflict that is found at the vote.
     virtual void recheck() = 0;
     /// Called when the block is about to become irrevocable. Makes sure that the shown data stays current until the
-    /// attempt ends. Returns false if the block has to run again, irrevocably from its begin. If it throws, nothing has
-    /// changed.
+    /// attempt ends. Returns false if the block has to run again, irrevocably from its begin. If `freeze` throws,
+    /// nothing has changed.
     [[nodiscard]] virtual bool freeze() = 0;
     /// Does at once what prepare and commit do, if the data participant can commit in one phase. Otherwise changes
-    /// nothing and returns false, and the data participant is then asked to prepare. Called if the body has touched no
-    /// variable, and the log has no other entry. Must not access the transaction.
+    /// nothing and returns false, and the engine then asks the data participant to prepare. Called if the body has
+    /// touched no variable, and the log has no other entry. Must not access the transaction.
     [[nodiscard]] virtual bool commit_one_phase() noexcept = 0;
 };
 
@@ -112,8 +112,8 @@ inline void defer(descriptor& d, deferred::kind what, void* object, detail::dest
 void release_owned_resources(descriptor& d) noexcept;
 /// Calls `make_effective` of all resources that the attempt owns.
 void make_resources_effective(descriptor& d) noexcept;
-/// Runs the before_commit handlers, including handlers that they register. They are user code, so this may throw or
-/// raise a signal.
+/// Runs the before_commit handlers, including handlers that they register. The handlers are user code, so this function
+/// may throw or raise a signal.
 void run_before_commit(descriptor& d);
 /// Returns true if a participant has joined the attempt, even if the participant's block was rolled back later. If the
 /// result is false, the log has no participants.
@@ -148,8 +148,8 @@ TUTTI_ALWAYS_INLINE void defer_to_single_voter(descriptor& d, data_participant& 
 [[nodiscard]] bool has(const descriptor& d, deferred::kind what) noexcept;
 /// Asks the participants in order until one votes against the commit. `asked` counts the participants that were asked.
 vote ask_participants(descriptor& d, std::size_t& asked);
-/// Notifies the participants that the snapshot has moved. If data that one of them showed is no longer current, the
-/// attempt restarts.
+/// Notifies the participants that the snapshot has moved. If a participant has shown data that is no longer current,
+/// the attempt restarts.
 void notify_participants_of_snapshot(descriptor& d);
 inline void follow_snapshot(descriptor& d) {
     if (has_participants(d)) [[unlikely]]
@@ -159,10 +159,10 @@ inline void follow_snapshot(descriptor& d) {
 void recheck_data_participants(descriptor& d);
 /// Returns true if all data that data participants have shown stays current until the attempt ends.
 [[nodiscard]] bool freeze_data_participants(descriptor& d);
-/// Returns the index in the log at which `of` has registered its step number `step`. Steps are numbered from 0.
-/// REQUIRES: that step exists.
+/// Returns the index in the log at which the participant `of` has registered its step number `step`. Steps are numbered
+/// from 0. REQUIRES: that step exists.
 [[nodiscard]] std::size_t index_of_step(const descriptor& d, const data_participant& of, std::size_t step) noexcept;
-/// Notifies the participants that the body calls retry. Returns false if one of them cannot wake the transaction. A
+/// Notifies the participants that the body calls retry. Returns false if a participant cannot wake the transaction. A
 /// retry that continues with the next alternative notifies only the participants that joined in this alternative. The
 /// retry that waits notifies the other participants.
 [[nodiscard]] bool notify_participants_of_retry(descriptor& d);

@@ -23,7 +23,7 @@ void take_out(descriptor& d, std::size_t mark, memory::log<deferred>& found) noe
     }
     if (found.empty()) return;
     std::sort(found.begin(), found.end(), precedes);
-    // From here on, `what` says whether the object was allocated in this part of the log.
+    // From here on, an entry of `found` gets the kind `allocated` if its object was allocated in this part of the log.
     const auto candidate = [&found](const deferred& e) -> deferred* {
         deferred* const at = std::lower_bound(found.begin(), found.end(), e, precedes);
         return at != found.end() && at->object == e.object ? at : nullptr;
@@ -81,8 +81,8 @@ void abandon(descriptor& d, void* object) noexcept {
         }
         if (e.what != deferred::kind::constructed) continue;
         const detail::destroyer destroy = e.destroy;
-        // Entries may move, because no walk has reached an entry behind this one: all of those were added after the
-        // object was made.
+        // The entries behind this one may move, because no walk has reached them. They were added after the object was
+        // made.
         std::copy(&e + 1, d.deferred_log.end(), &e);
         d.deferred_log.shrink(d.deferred_log.size() - 1);
         destroy(object);  // runs user code; the log is consistent

@@ -1,17 +1,17 @@
-// Objects that one block has both allocated and replaced. They are destroyed before the transaction ends.
+// Objects that one block has both allocated and replaced. Such objects are destroyed before the transaction ends.
 //
 // A block that sets a variable a thousand times allocates a thousand nodes. Other transactions have not seen them. So
 // all nodes except the last can be destroyed before the commit, and the block uses memory in proportion to its live
 // objects.
 //
 // Three conditions make this safe.
-//  1. The object is plain memory (kind `replaced`): its destruction frees no variable, so no entry of the write set or
-//     of the read log names what it frees.
-// 2. The entries for its creation (`allocated`, `constructed`) and for its replacement are in the part of the log that
-//   belongs to the innermost open block. So no roll-back needs the object again, because a roll-back of that block
-//   undoes the creation, too. An object that the parent created and a nested block replaced stays until the nested
-//   block has closed.
-// 3. Meanwhile no loop visits that part of the log by index; see `replaced_search_pause`.
+//   (1) The object is plain memory (kind `replaced`). Its destruction frees no variable, so no entry of the write set
+//       or of the read log names the freed memory.
+//   (2) The entries for its creation (`allocated`, `constructed`) and for its replacement are in the part of the log
+//       that belongs to the innermost open block. So no roll-back needs the object again, because a roll-back of that
+//       block undoes the creation, too. An object that the parent created and a nested block replaced stays until the
+//       nested block has closed.
+//   (3) While the engine removes entries, no loop visits that part of the log by index; see `replaced_search_pause`.
 //
 // Cost. The engine searches the innermost block's part of the log when that part is a little more than twice as large
 // as after the last search. A short transaction never searches. When a nested block closes, its part joins that of its
@@ -66,8 +66,8 @@ private:
     std::size_t before_;
 };
 
-/// Destroys an object that the innermost block has allocated and that nothing refers to, or frees the memory for an
-/// object. The memory stays until the transaction ends, because logs may refer to it.
+/// Gives up an object that the innermost block has made and that nothing refers to. Destroys the object, if it has been
+/// constructed. Frees its memory only when the transaction ends, because logs may refer to that memory.
 void abandon(descriptor& d, void* object) noexcept;
 
 }  // namespace tutti::core

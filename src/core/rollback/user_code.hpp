@@ -8,7 +8,7 @@
 //   on_commit handlers                              idle
 //   objects that a rolled-back block made, values   idle; of a nested block also the healthy transaction that continues
 //   data that handlers captured                     idle
-//   exceptions that a signal has replaced           as objects
+//   exceptions that a signal has replaced           as for objects of a rolled-back block
 //   retired objects                                 idle
 //
 // An exception must not leave a destructor. So no interruption ends a block that a destructor runs, and a transaction
@@ -79,19 +79,19 @@ private:
 /// body during a restart. The next attempt lowers the shield.
 inline void shield_value(descriptor& d) noexcept { d.unwinding_threshold = 0; }
 
-/// Destroys what a roll-back or a commit has left, and empties the log. The entries that nested blocks had left come
-/// first, and then the rest, the newest first. The entries of an open-nested transaction are passed to the transaction
-/// around it. REQUIRES: d is idle.
+/// Destroys what a roll-back or a commit has left, and empties the log. First destroys the entries that nested blocks
+/// had left, and then the rest, the newest first. The entries of an open-nested transaction are passed to the
+/// transaction around it. REQUIRES: d is idle.
 void destroy_leftovers(descriptor& d, memory::log<deferred>& left) noexcept;
 
 /// Finishes a commit: destroys what nested blocks had left, runs the on_commit handlers, destroys data that handlers
 /// captured, and rethrows the first exception. REQUIRES: d is idle.
 void run_after_commit(descriptor& d, memory::log<deferred>& after);
 
-/// Destroys the objects of a nested block that was rolled back alone, if that is safe, while its transaction continues.
-/// These are the entries that are set aside with number `from` or later. If it is not safe, they stay until the end of
-/// the outermost block. `reads` is the number of reads that were in the log when the block opened. May doom the
-/// attempt. REQUIRES: no signal is pending.
+/// Destroys the objects of a nested block that was rolled back alone, if that is safe while the transaction continues.
+/// Their entries are those that were set aside as number `from` or later. Objects whose destruction is not safe stay
+/// until the end of the outermost block. `reads` is the number of reads that were in the log when the block opened. May
+/// doom the attempt. REQUIRES: no signal is pending.
 void destroy_in_parent(descriptor& d, std::size_t from, std::size_t reads) noexcept;
 
 /// Keeps alive an exception that is being handled, and that a signal replaces. The exception lives until the block that

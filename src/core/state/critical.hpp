@@ -16,16 +16,16 @@ struct preemption {
     /// Serves a tick that arrived in a critical region, at the end of that region. May switch to other contexts and
     /// come back.
     void (*serve_tick)(descriptor& self) noexcept;
-    /// Waits for a transaction of `other`: the one whose state was `state`. Returns when that transaction is over, or
-    /// earlier. Switches contexts instead of sleeping, so that an awaited context of the same worker can run. If null,
-    /// the thread sleeps.
+    /// Waits for the transaction of `other` whose state was `state`. Returns when that transaction is over, or earlier.
+    /// Switches contexts instead of sleeping, so that an awaited context of the same worker can run. If null, the
+    /// thread sleeps.
     void (*wait)(descriptor& self, descriptor& other, word state) noexcept;
     /// Waits until `woken` is no longer zero, or until `until`; may return early. `self` runs no transaction. The
     /// thread that changes `woken` calls `wake`. If null, the thread sleeps.
     void (*sleep)(descriptor& self, const detail::shared<std::uint32_t>& woken,
                   std::optional<base::deadline> until) noexcept = nullptr;
-    /// Wakes `sleeper`. Any thread calls this, once for each call of `sleep`, and perhaps before that call. Not null if
-    /// `sleep` is not null.
+    /// Wakes `sleeper`. Any thread may call this function, once for each call of `sleep`, and perhaps before that call.
+    /// Not null if `sleep` is not null.
     void (*wake)(descriptor& sleeper) noexcept = nullptr;
     /// Waits as `sleep` does, but in the middle of a transaction, for something other than a transaction. Interruptions
     /// do not end this wait, which is always bounded. If null, the thread sleeps.

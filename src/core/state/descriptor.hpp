@@ -54,8 +54,8 @@ enum class signal : std::uint8_t {
     none,
     restart,        ///< the outermost block runs again
     restart_block,  ///< the innermost block runs again
-    /// The block `partial_rollback.to` runs again, because values that it read have changed. Values that were read
-    /// before it are unchanged.
+    /// The block `partial_rollback.to` runs again, because values that it read have changed, or because of another
+    /// conflict. Values that were read before that block are unchanged.
     partial_rollback,
     retry,   ///< the next alternative runs; if there is no alternative, the transaction waits
     cancel,  ///< the innermost block ends without effect
@@ -68,7 +68,7 @@ enum slow_commit_flag : std::uint32_t {
     slow_commit_counting = 4,    // statistics
     slow_commit_strict = 8,      // marks and a slot to release
     slow_commit_plain = 16,      // `uses_plain_memory` to clear
-    slow_commit_restarted = 32,  // `run` has to be reset: the attempt was restarted, not plain, or had a deadline
+    slow_commit_restarted = 32,  // `run` has to be reset, for example after a restart
     slow_commit_handlers = 64,   // handlers and participants
     slow_commit_abstract_locks = 128,
     slow_commit_language = 256,    // a block of the language has been open inside one of the library
@@ -131,7 +131,7 @@ struct clock_view {
     word sampled = 0;           // the clock word when the bound was taken
     word own = 0;               // the clock word that this descriptor's latest commit left behind
     std::uint32_t counted = 0;  // commits of this window in counting mode
-    std::uint32_t foreign = 0;  // how many of them found that another descriptor had moved the clock
+    std::uint32_t foreign = 0;  // how many of these commits found the clock moved by another descriptor
     std::uint32_t deferred_length = 128;
     std::uint32_t deferred_left = 128;
     std::uint32_t foreign_versions = 0;  // versions of other writers beyond the clock, in this period of deferred mode
@@ -195,14 +195,14 @@ struct bias_state {
     std::uint32_t blocks_until_next_try = 0;  // number of blocks before this context tries again to become the owner
     std::uint32_t count = 0;                  // number in its latest owner word
     word word_as_owner = 0;                   // value of `biased_owner` while this context is the owner
-    word begun_by_others = 0;                 // at its latest check
+    word begun_by_others = 0;                 // transactions that others had begun at its latest check
 };
 
 /// How often a descriptor takes the serial token; see core/tokens/serial_token.hpp.
 struct serial_token_state {
     word latest = ~word{0} << 32;      // the sequence in which it took the token; initially far in the past
-    word seen = 0;                     // the token, as read at this context's latest begin that fenced
-    std::uint32_t fences_in_vain = 0;  // the number of begins since then
+    word seen = 0;                     // the token's value at this context's latest fenced begin
+    std::uint32_t fences_in_vain = 0;  // fenced begins in a row that found this value
 };
 
 /// Time spent waiting for transactions that ran alone, while measurement was on; see core/modes/serial.cpp.
@@ -259,7 +259,7 @@ struct execution {
     // The execution is irrevocable only to make sure that it commits, or commits in time. The body may still retry and
     // restart.
     bool irrevocable_only_to_commit = false;
-    timing deadline_state;  // of its deadline
+    timing deadline_state;  // the state of its deadline
 
     [[nodiscard]] observe::block_id block() const noexcept { return {where, how->name}; }
 };
@@ -328,7 +328,7 @@ public:
 
     // --- the state of the attempt
     word self_lock = 0;  // the lock word of entry 0
-    // The writer number in the attempt's versions. If it is the anonymous number, no version names own_writer_.
+    // The writer number in the attempt's versions. If this number is `unknown_writer`, no version names own_writer_.
     word writer = 0;
     word own_sequence = 0;  // the sequence in the state word
     bool inlined = false;   // the algorithm lets reads of this attempt take the inlined path

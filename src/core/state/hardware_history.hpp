@@ -5,9 +5,9 @@
 // library, and itm/hardware.hpp for blocks of the language.
 //
 // The table contains only blocks whose attempts have failed for a reason of their own. So a block that commits in
-// hardware costs little: it reads only the number of entries while the table is empty, and otherwise four entries in
-// one cache line. Its commits store nothing here. Contexts do not share these lines, because each context has its own
-// table.
+// hardware costs little. While the table is empty, the block reads only the number of entries. Otherwise it also reads
+// four entries in one cache line. Its commits store nothing in the table. Contexts do not share these lines, because
+// each context has its own table.
 #pragma once
 
 #include <algorithm>
@@ -71,8 +71,8 @@ private:
     hardware_abort why_ = hardware_abort::conflict;
 };
 
-/// The table of blocks whose hardware attempts have failed. A key identifies one block of a user. It is an address in
-/// the program that belongs to that block only. All calls are O(1).
+/// The table of blocks whose hardware attempts have failed. A key identifies one block of a user. The key is an address
+/// in the program that belongs to that block only. All calls are O(1).
 class hardware_history {
 public:
     using key = std::uintptr_t;

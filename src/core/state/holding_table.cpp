@@ -130,8 +130,9 @@ void holding_table::resize(unsigned bits) noexcept {
 }
 
 void holding_table::reset_after_fork() noexcept {
-    // The thread may have been interrupted anywhere, so the child sees the same state as a signal handler of that
-    // thread would. By the fence in resize, `heap_slots_` no longer points to memory that the thread is about to free.
+    // Another thread may have been at any point of a change during the fork. So the child sees the same state as a
+    // signal handler of that thread would. By the fence in resize, `heap_slots_` no longer points to memory that the
+    // thread was about to free.
     std::free(std::exchange(heap_slots_, nullptr));
     std::fill(std::begin(inline_slots_), std::end(inline_slots_), slot{});
     held_ = 0;

@@ -3,8 +3,8 @@
 //
 // The table uses open addressing with linear probing. A slot has the hash beside the pointer, so a search or a resize
 // does not read the holdings of other locks. With a million holdings, an operation misses the cache about once. A
-// removal moves up the entries behind it, so that it leaves no gap (Knuth, The Art of Computer Programming, vol. 3,
-// 6.4, algorithm R).
+// removal closes its gap with entries from behind the gap (Knuth, The Art of Computer Programming, vol. 3, 6.4,
+// algorithm R).
 //
 // The holdings of one lock form a list. Exclusive holdings and claims come first, the latest of them at the front. The
 // slot of the first holding depends on the hash of the name. The slot of every other holding depends on a hash of the
@@ -49,7 +49,7 @@ struct abstract_holding {
     bool held = true;                      // false: it is only a claim
     bool claimed_alone = false;            // `holder` waits to be the only holder of the lock: abstract_locks.hpp
     abstract_holding* next = nullptr;      // the next holding of the same lock; for the table only
-    abstract_holding* previous = nullptr;  // the previous one; for the first holding, the last one; for the table only
+    abstract_holding* previous = nullptr;  // the previous one; the first holding points to the last; for the table only
 
     /// Returns true if this holding comes before those that only share the lock.
     [[nodiscard]] bool precedes_sharers() const noexcept { return !shared || claimed_alone; }

@@ -1,5 +1,6 @@
-// The interface by which a thread sleeps in the kernel until an execution ends, instead of on a word that each end of
-// an attempt changes. core/ports/kernel_serializer.hpp has its only implementation.
+// The interface by which a thread sleeps in the kernel until an execution ends. Without this interface, the thread
+// sleeps on a word that changes at the end of each attempt. core/ports/kernel_serializer.hpp declares the only
+// implementation.
 #pragma once
 
 #include "core/state/descriptor.hpp"

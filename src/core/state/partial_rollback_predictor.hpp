@@ -1,10 +1,10 @@
 // The decision whether partial roll-backs pay.
 //
 // A partial roll-back saves the work before its block. Its cost is that the attempt keeps its locks while it waits and
-// tries again. The end of the attempt shows whether the partial roll-back has paid. If the attempt commits, it has
-// saved work. If it starts over after all, it has delayed other transactions for nothing. If conflicts happen late and
-// at one place, nearly all attempts commit. If conflicts happen anywhere, and threads outnumber processors, most
-// attempts do not commit, and starting over at once is up to four times faster.
+// tries again. The end of the attempt shows whether the partial roll-back has paid. If the attempt commits, the partial
+// roll-back has saved work. If the attempt starts over after all, the partial roll-back has delayed other transactions
+// for nothing. If conflicts happen late and at one place, nearly all attempts commit. If conflicts happen anywhere, and
+// threads outnumber processors, most attempts do not commit, and starting over at once is up to four times faster.
 #pragma once
 
 #include <algorithm>

@@ -27,7 +27,7 @@ TUTTI_ALWAYS_INLINE void wake_sleepers(descriptor& d) noexcept {
         wake_sleeping_threads(d, seen);
 }
 
-/// Returns true if a transaction of `other` has ended: the one whose state was `seen`. Acquire: everything that this
+/// Returns true if the transaction of `other` whose state was `seen` has ended. Acquire: everything that this
 /// transaction did before its end is visible.
 [[nodiscard]] inline bool is_over(const descriptor& other, word seen) noexcept {
     const word state = other.state.load(std::memory_order_acquire);

@@ -24,7 +24,7 @@ struct timing {
     bool rolled_back = false;       // the execution has lost an attempt to other transactions
     memory::status requested{};     // the mode that the block requests
     memory::status began_in{};      // the mode in which the attempt began
-    std::uint32_t term = 0;         // the term of the strictness_trial, or trial, for which the execution counts
+    std::uint32_t term = 0;         // the strictness_trial's term or trial in which it counts
     unsigned core = 0;              // the processor on which the attempt began
     std::uint32_t suspensions = 0;  // suspensions of the context when the attempt began
     base::deadline due;
@@ -33,7 +33,7 @@ struct timing {
     /// The time when the attempt has to become stricter. Waits end at this time, and barriers then switch the mode. The
     /// maximum means never.
     base::deadline next_check = base::deadline::max();
-    std::chrono::nanoseconds expected{0};  // L
+    std::chrono::nanoseconds expected{0};  // L: how long a commit is expected to take
     site_times* site = nullptr;
 };
 

@@ -55,7 +55,7 @@ bool become_biased_owner(descriptor& d) noexcept {
     base::heavy_fence();  // BIA2; partner: the fence between the state and the load of the word in transaction::begin
     const bool nobody_is_alone = serial_owner_in(serial_token.load(std::memory_order_seq_cst)) == nullptr;  // BIA6
     // BIA5: the loads must be in this order. If a context no longer waits, it has begun, and begun_by_others finds it.
-    // If it does not wait yet, it reads the word later than this.
+    // If a context does not wait yet, it reads the word after these loads.
     if ((nobody_is_alone && waiting_to_begin.load(std::memory_order_seq_cst) == 0 && begun_by_others(d) == before) ||
         injected(fault::bias_without_recheck)) {
         d.bias.word_as_owner = word_of(d);

@@ -6,8 +6,8 @@
 //   any other:         state = running; fence; is there a biased owner? Then becomes idle again; revokes the bias;
 //                      heavy fence; waits for the transaction that it finds running serially; clears the word; begins
 //                      anew
-//   to become owner:   all others are idle, and have begun nothing since the last look; stores its word; heavy fence;
-//                      looks again
+//   to become owner:   all others are idle, and have begun nothing since the last check; stores its word; heavy fence;
+//                      checks again
 //
 // Invariants
 //   BIA1  By base/fence.hpp, the biased owner sees that it is revoked, or the revoker sees that the owner's transaction
@@ -32,17 +32,18 @@
 
 namespace tutti::core {
 
-/// The biased owner: its descriptor number + 1 (bits 63 … 32), how often it tried to become the biased owner (31 … 1),
-/// whether it is revoked (0). 0: there is no biased owner.
+/// The word that names the biased owner, or 0 if there is no biased owner. Bits 63 … 32: the number of the owner's
+/// descriptor, plus 1. Bits 31 … 1: how often this descriptor tried to become the owner. Bit 0: the bias is revoked.
 inline constinit detail::shared<word> biased_owner{0};
 
 /// How many blocks a context that is not the biased owner runs between two tries to become the owner.
 inline constexpr std::uint32_t blocks_between_bias_tries = 4096;
 
-/// Tries to begin an attempt of d that runs serially: as the biased owner, or because no other context has begun a
-/// transaction for a while. The attempt is nominally optimistic and conflicts with no other transaction. If it returns
-/// false, d is idle, and d.bias.blocks_until_next_try says after how many blocks another call pays. REQUIRES: as for
-/// the begin of a first attempt without special demands.
+/// Tries to begin an attempt of d that runs serially, with d as the biased owner. If d is not the owner yet, d can
+/// become the owner only if no other context has begun a transaction since d's previous try. The attempt is nominally
+/// optimistic, but conflicts with no other transaction. If the function returns false, d is idle, and
+/// d.bias.blocks_until_next_try says after how many blocks another call pays. REQUIRES: as for the begin of a first
+/// attempt without special demands.
 [[nodiscard]] bool begin_as_biased_owner(descriptor& d);
 
 /// While a bias_suspension exists, no other context is or becomes the biased owner. Used by a context that takes a slot
@@ -61,15 +62,17 @@ private:
     bool active_ = true;
 };
 
-/// Clears the word `seen` once its owner's transaction is over, unless d's execution ends here before that. REQUIRES: d
-/// is idle, and may not run beside that owner.
+/// Revokes the bias that the word `seen` grants. Waits until the owner's serial transaction is over, if there is one,
+/// and then clears the word. Leaves the word revoked if d's execution ends here during the wait. REQUIRES: d is idle,
+/// and may not run beside that owner.
 void revoke_bias(descriptor& d, word seen) noexcept;
 
 /// Resets the bias in the child of a fork, where only the context of `self` is left. `self` may be null.
 void forget_bias_of_others(const descriptor* self) noexcept;
 
-/// Returns true if d need not wait for the biased owner `seen`: d is that owner, runs inside the owner's transaction,
-/// or runs inside another transaction, beside which no biased owner runs serially. REQUIRES: `seen` is not 0.
+/// Returns true if d need not wait for the biased owner `seen`. This is so if d is that owner, runs inside the owner's
+/// transaction, or runs inside another transaction. (Beside another transaction, no biased owner runs serially.)
+/// REQUIRES: `seen` is not 0.
 [[nodiscard]] bool may_run_beside(const descriptor& d, word seen) noexcept;
 
 }  // namespace tutti::core

@@ -4,8 +4,8 @@
 // One word:
 //   63 … 35 how often it was taken | 34 stopped | 33 fenced | 32 fencing | 31 … 0 the owner's number + 1, or 0
 //
-// The count protects a later owner from a begin that was switched away before the exchange by which it clears
-// `stopped`. That exchange compares the whole word, so it fails if the count has changed. The count wraps around only
+// A begin clears `stopped` by an exchange. The count protects a later owner from a begin that was switched away before
+// its exchange. The exchange compares the whole word, so it fails if the count has changed. The count wraps around only
 // after 2^29 takes of some microseconds each. Even if that happens between the begin's load and its exchange, the word
 // has the same owner and bits.
 //
@@ -33,7 +33,7 @@
 //       begin's state before `fenced`, which the taker acquires.
 //   SER2  The bits are cleared only by an exchange that finds no owner, and are set only while there is an owner. So
 //       the order of that exchange and the taker's exchange decides. If the taker's exchange comes first, the other
-//       exchange fails. If it comes later, it finds the bits cleared, and the taker executes a fence.
+//       exchange fails. If the taker's exchange comes later, it finds the bits cleared, and the taker executes a fence.
 //   SER3  Every change of the word is a read-modify-write, or a store by an owner that is alone and has acquired the
 //       old value. So a context that finds no owner, or becomes the owner, acquires the actions of every earlier owner.
 //   SER4  While `stopped` is set, the only running contexts are those that wait for the serial owner. Proof: the owner
@@ -95,14 +95,14 @@ enum class take_result : std::uint8_t {
 /// Records that d has executed a heavy fence after it took the token with the result begins_unfenced.
 void note_begins_have_fenced(const descriptor& d) noexcept;
 
-/// Makes the next take by d count as frequent, so that the world is stopped when d ends as the owner.
+/// Makes the next take by d count as frequent, so that the world is stopped when d ends serial execution.
 void mark_serial_frequent(descriptor& d) noexcept;
 
 /// Finishes the begin of d after d has found a `token` that is not 0 but names no owner. Returns false if there may be
 /// an owner by now.
 [[nodiscard]] bool begin_under(descriptor& d, word token) noexcept;
 
-/// Takes the token from d, which has done nothing yet.
+/// Releases the token, if d still has it. REQUIRES: d has done nothing as the owner yet.
 void drop_serial_token(descriptor& d) noexcept;
 
 /// Ends serial execution, so that other contexts may run alone, or begin again. REQUIRES: d is alone, or has become

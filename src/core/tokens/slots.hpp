@@ -34,8 +34,8 @@
 //   SLT5  A slot that is handed over passes from one occupant to the next without being free in between. The releaser
 //       stores the slot's word for the new occupant. The new occupant acquires the word with the lock before any action
 //       in that slot.
-//   So while a slot is free and the list is not empty, a waiter is looking: the last waiter whose try failed found all
-//   slots taken, and every later releaser found `wanted` set, or found a waiter looking.
+//   So while a slot is free and the list is not empty, a waiter is looking. The reason: the last waiter whose try
+//   failed found all slots taken, and every later releaser found `wanted` set, or found a waiter looking.
 #pragma once
 
 #include "core/state/descriptor.hpp"

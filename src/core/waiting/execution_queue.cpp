@@ -8,9 +8,9 @@ namespace tutti::core {
 
 void enqueue(execution_queue& where, descriptor& self, std::optional<base::deadline> until) noexcept {
     self.run.queued = true;
-    // From now on, other contexts must see the execution as one that continues, although it has not begun. They do so
-    // if one of its attempts has been defeated (has_execution_ended in waiting.cpp). If no attempt was defeated, the
-    // current sequence is given to an attempt that never runs and counts as defeated.
+    // From now on, other contexts must see the execution as one that continues, although it has not begun. They see
+    // this if an attempt of the execution has been defeated (has_execution_ended in waiting.cpp). If no attempt was
+    // defeated, the current sequence is given to an attempt that never runs and counts as defeated.
     if (!std::exchange(self.run.was_defeated, true)) {
         self.first_defeat.store(self.own_sequence, std::memory_order_relaxed);
         self.last_defeat.store(self.own_sequence, std::memory_order_release);  // partner: has_execution_ended

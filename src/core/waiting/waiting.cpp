@@ -52,9 +52,9 @@ void wait_until(descriptor& self, descriptor& other, word seen, std::optional<ba
     self.shows_wait_for.store(nullptr, std::memory_order_relaxed);
 }
 
-/// Returns true if an execution of `other` has committed or been abandoned: the one with the attempt whose state was
-/// `seen`. The result is exact with one exception: if on_abort handlers run transactions of their own between two
-/// attempts, it may be true too early.
+/// Returns true if the execution of `other` that includes the attempt with the state `seen` has committed or been
+/// abandoned. The result is exact with one exception: if on_abort handlers run transactions of their own between two
+/// attempts, the function may return true too early.
 bool has_execution_ended(const descriptor& other, word seen) noexcept {
     const word attempt = memory::sequence_of(seen);
     const word state = other.state.load(std::memory_order_acquire);
@@ -90,8 +90,8 @@ public:
 
     /// Returns true if `other` waits for self, directly or through other waiters. The links are read twice, because
     /// links that were read one after the other need not have existed at the same time. Links that both passes find
-    /// existed at the same time between the passes. In a true cycle nothing changes any more, so its last member finds
-    /// it.
+    /// existed at the same time between the passes. In a true cycle nothing changes any more, so the last member finds
+    /// the cycle.
     [[nodiscard]] bool in_a_cycle() const noexcept {
         const word once = cycle_fingerprint();
         return once != 0 && cycle_fingerprint() == once;
@@ -121,13 +121,13 @@ private:
     descriptor& other_;
 };
 
-/// Returns true if the context of `self` may hold something that another execution needs before it can commit. This is
-/// so while a transaction around self runs. It is also so in an undo action or an on_abort handler, because the attempt
-/// that is undone still holds its abstract locks and owned resources.
+/// Returns true if the context of `self` may hold something that another execution needs before it can commit. The
+/// result is true while a transaction around self runs. The result is also true in an undo action or an on_abort
+/// handler: the attempt that is undone still holds its abstract locks and owned resources.
 bool may_own_outside(const descriptor& self) noexcept { return runs_undo_action(self) || ancestor_runs(self); }
 
-/// Waits for one attempt instead of the whole execution, for a self that may_own_outside. An attempt always ends,
-/// because its wait for an abstract lock is bounded, and it owns nothing afterwards.
+/// Waits for one attempt instead of the whole execution, because self may own something (may_own_outside). The attempt
+/// always ends, because its wait for an abstract lock is bounded. After its end, it owns nothing.
 void wait_for_attempt(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until) noexcept {
     std::optional<base::deadline> late = wait_limit(self);
     if (until && (!late || *until < *late)) late = until;

@@ -49,25 +49,28 @@ void wait_for_quiescence_end(descriptor& self, descriptor& other, base::deadline
 }
 
 /// Waits as wait_for does, in the middle of a transaction. Also returns when self is asked to abort, or has to become
-/// stricter to meet its deadline. If `r` is null, self conflicts with the whole transaction of `other`, and the wait
-/// also ends when `other` lets self pass.
+/// stricter to meet its deadline. If `r` is not null, the wait also ends when the value of `r` is no longer `value`. If
+/// `r` is null, self conflicts with the whole transaction of `other`, and the wait also ends when `other` lets self
+/// pass.
 void wait_holding_locks(descriptor& self, descriptor& other, word seen, const orec* r, word value) noexcept;
 
-/// Waits until an execution of `other` has committed or ended otherwise, however often it starts over: the one with the
-/// attempt whose state was `seen`. Returns earlier when that execution waits for self in the same way, directly or
-/// through others. Also returns when self has to become stricter or to end, or at `until`. A preemptable context
-/// switches meanwhile. Any other context spins all the time if `spinning` is true, and sleeps otherwise. In an undo
-/// action or an on_abort handler, self may hold an abstract lock or an owned resource. The function then waits only for
-/// that attempt, because the execution may need the lock to commit. REQUIRES: self owns no orec.
+/// Waits until the execution of `other` that includes the attempt with the state `seen` has committed or ended
+/// otherwise. Restarts of that execution do not end the wait. Returns earlier when that execution waits for self in the
+/// same way, directly or through other executions. Also returns when self has to become stricter or to end, or at
+/// `until`. A preemptable context switches meanwhile. Any other context spins all the time if `spinning` is true, and
+/// sleeps otherwise. In an undo action or an on_abort handler, self may hold an abstract lock or an owned resource. The
+/// function then waits only for the attempt with the state `seen`, because the execution may need the lock or the
+/// resource to commit. REQUIRES: self owns no orec.
 void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning,
                      std::optional<base::deadline> until = std::nullopt) noexcept;
 
 /// Waits as the function above does, but sleeps by `how` if possible.
 void wait_for_commit(descriptor& self, descriptor& other, word seen, const kernel_sleep& how) noexcept;
 
-/// For a self that owns something. Returns true when the transaction of `other` has ended, or when the value of `r` is
-/// no longer `value`. Returns false if this takes longer than about a millisecond, or if `other` waits for self in the
-/// same way. The time limit rules out deadlock. The search for a cycle only saves that time in the most frequent case.
+/// Waits, while self owns something. Returns true when the transaction of `other` has ended, or when the value of `r`
+/// is no longer `value`. Returns false if neither happens within about a millisecond, if `other` waits for self in the
+/// same way, or if self is asked to abort. The time limit rules out deadlock. The search for a cycle only saves that
+/// millisecond in the most frequent case.
 [[nodiscard]] bool wait_bounded(descriptor& self, descriptor& other, word seen, const orec& r, word value) noexcept;
 
 }  // namespace tutti::core

@@ -27,22 +27,23 @@
 //       true: the waiter has been woken after n; or another waiter must pass n on, and will wake the next waiter; or
 //       the chain of n was cut (WKP4). A waiter that must pass n on wakes the next waiter in its destructor, which
 //       always runs: after a wake-up, a timeout, an interruption or an exception.
-//   WKP2  Only a waiter that sleeps must pass a change on. It runs no user code before its destructor. So no body,
-//       handler or wait for a transaction delays the next wake-up, only the time until the kernel gives the woken
+//   WKP2  Only a waiter that sleeps must pass a change on. Such a waiter runs no user code before its destructor. So no
+//       body, handler or wait for a transaction delays the next wake-up, only the time until the kernel gives the woken
 //       thread a processor. A waiter that has entered but does not sleep yet is notified, and need not pass anything
 //       on. So the next waiter is woken, too.
 //   WKP3  A preemptable context need not pass anything on, because its worker may have more urgent work. So the next
 //       waiter is woken, too.
-//   WKP4  The chain of n is cut only if n is neither the newest change nor the change `full_pass`, and all three are
-//       changes of the same orec. The chain of the newest change is not cut, and reaches every waiter that n's chain
-//       would have reached; if a newer change cuts it in turn, the argument repeats. The chain of `full_pass` is never
-//       cut. It goes through the whole list, and then the bucket's next change becomes `full_pass`. So, if an orec
-//       changes all the time, a waiter is passed over for at most two passes through the waiters before it.
-//   WKP5  A waiter draws its number before it acquires the lock. If its number is later than all numbers that were
-//       drawn at the newest change, it entered after that change, because otherwise the load under the lock would have
-//       seen its draw. So the search for the next waiter ends at this waiter.
-//   WKP6  While `waiter_count` is not zero, flag_retry_waiters is set, and a waiter has executed a fence after it was
-//       set. So a waiter that finds a count above zero needs no fence. (Acquire and release on `waiter_count`.)
+//   WKP4  The chain of n, in which each woken waiter wakes the next, is cut only if n is neither the newest change nor
+//       the change `full_pass`, and all three are changes of the same orec. The chain of the newest change is not cut,
+//       and reaches every waiter that n's chain would have reached. If a newer change cuts that chain in turn, the
+//       argument repeats. The chain of `full_pass` is never cut. It goes through the whole list, and then the bucket's
+//       next change becomes `full_pass`. So, if an orec changes all the time, a waiter is passed over for at most two
+//       passes through the waiters before it.
+//   WKP5  A waiter draws its number before it acquires the lock. If the waiter's number is later than all numbers that
+//       were drawn at the newest change, the waiter entered after that change. Otherwise the load under the lock would
+//       have seen the waiter's draw. So the search for the next waiter ends at this waiter.
+//   WKP6  While `waiter_count` is not zero, flag_retry_waiters is set, and a waiter has executed a fence after the flag
+//       was set. So a waiter that finds a count above zero needs no fence. (Acquire and release on `waiter_count`.)
 //
 // As long as the change is the newest one, all waiters may be able to continue. So a woken waiter wakes two others, so
 // that all processors help with the wake-ups. If the orec has changed again, a woken waiter wakes one other.
@@ -81,7 +82,7 @@ private:
         watched_orec* previous = nullptr;
         std::uint64_t order = 0;         // the number of its execution in the order of first waits
         std::uint64_t since = 0;         // the bucket's newest change when this watch was entered
-        std::uint64_t must_pass_on = 0;  // the change for which it still has to wake others; 0: none
+        std::uint64_t must_pass_on = 0;  // the change for which `owner` still has to wake others; 0: none
         bool linked = false;
     };
     struct bucket;
@@ -105,8 +106,8 @@ private:
     detail::shared<std::uint32_t> sleeps_{0};  // from then on, no user code runs before the destructor
 };
 
-/// Sleeps while `flag` is zero, until it is woken or until the deadline. May return early. A preemptable context lets
-/// other contexts of its worker run meanwhile.
+/// Sleeps while `flag` is zero, until a thread wakes self, or until the deadline. May return early. A preemptable
+/// context lets other contexts of its worker run meanwhile.
 void sleep_on(descriptor& self, const detail::shared<std::uint32_t>& flag, std::optional<base::deadline> until,
               waiter::cancellable c);
 
