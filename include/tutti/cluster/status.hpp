@@ -50,42 +50,42 @@ inline constexpr std::size_t rollback_reasons = 9;
 
 /// The figures of a node: X(name, kind, description). A `counter` grows from the node's start on. A `gauge` is a
 /// present value. `node_status`, its message, its JSON form and the metrics are all generated from this list.
-#define TUTTI_CLUSTER_COUNTERS(X)                                                                                \
-    X(attempts, counter, "Attempts of blocks that used objects")                                                 \
-    X(commits, counter, "Committed blocks that used objects")                                                    \
-    X(partial_rollbacks, counter, "Partial roll-backs to a nested block, caused by objects")                     \
-    X(read_only_aborts, counter, "Attempts of read-only blocks that were restarted because of objects")          \
-    X(conflict_waits, counter, "Times that a block waited for another block to release an object")               \
-    X(reserving_attempts, counter, "Attempts that reserved their objects against blocks of lower precedence")    \
-    X(locks_refused, counter, "Locks of objects of this node that were refused to a block of lower precedence")  \
-    X(reservations_lost, counter, "Reservations that a block of this node lost to a block of higher precedence") \
-    X(round_trips, counter, "Times that a block waited for replies of other nodes")                              \
-    X(messages_sent, counter, "Messages sent to other nodes")                                                    \
-    X(bytes_sent, counter, "Bytes of the messages sent to other nodes")                                          \
-    X(system_calls, counter, "System calls that sent messages to other nodes")                                   \
-    X(messages_received, counter, "Messages received from other nodes")                                          \
-    X(bytes_received, counter, "Bytes of the messages received from other nodes")                                \
-    X(objects, gauge, "Objects that exist and are owned by this node")                                           \
-    X(directory_entries, gauge,                                                                                  \
-      "Entries of the directory: objects, pointers to other owners, traces of erased objects")                   \
-    X(old_versions, gauge, "Old values of objects, kept for readers")                                            \
-    X(old_version_bytes, gauge, "Bytes of the old values")                                                       \
-    X(cached_reads, counter, "Reads of other nodes' objects that this node's copies served")                     \
-    X(cached_objects, gauge, "Copies that this node keeps of other nodes' objects")                              \
-    X(cache_bytes, gauge, "Bytes of the copies of other nodes' objects")                                         \
-    X(objects_cached_elsewhere, gauge, "Objects of this node that other nodes keep copies of")                   \
-    X(in_doubt, gauge,                                                                                           \
-      "Objects of this node that are locked by a transaction in doubt: its node was lost during the commit")     \
-    X(transactions_in_doubt, gauge, "Transactions in doubt, which an operator can resolve")                      \
-    X(in_doubt_resolved, counter,                                                                                \
-      "Transactions of lost nodes that another node's knowledge of the outcome has resolved")                    \
-    X(in_doubt_resolved_by_hand, counter, "Transactions in doubt that an operator has resolved")                 \
-    X(retry_waiters, gauge, "Blocks of this process that sleep in retry")                                        \
-    X(contexts, gauge, "Threads and other contexts that have used the node")                                     \
-    X(clock, gauge, "Logical clock, which commits advance")                                                      \
-    X(snapshot_low_watermark, gauge, "Logical time below which no reader of this node asks for versions")        \
-    X(observers, gauge, "Connected observers")                                                                   \
-    X(observers_refused, counter, "Observers that were refused because too many were connected")                 \
+#define TUTTI_CLUSTER_COUNTERS(X)                                                                               \
+    X(attempts, counter, "Attempts of blocks that used objects")                                                \
+    X(commits, counter, "Committed blocks that used objects")                                                   \
+    X(partial_rollbacks, counter, "Partial roll-backs to a nested block, caused by objects")                    \
+    X(read_only_aborts, counter, "Attempts of read-only blocks that were restarted because of objects")         \
+    X(conflict_waits, counter, "Times that a block waited for another block to release an object")              \
+    X(reserving_attempts, counter, "Attempts that reserved their objects against blocks of lower precedence")   \
+    X(locks_refused, counter, "Locks of objects of this node that were refused to a block of lower precedence") \
+    X(reservations_lost, counter, "Reservations of objects of this node lost to a block of higher precedence")  \
+    X(round_trips, counter, "Times that a block waited for replies of other nodes")                             \
+    X(messages_sent, counter, "Messages sent to other nodes")                                                   \
+    X(bytes_sent, counter, "Bytes of the messages sent to other nodes")                                         \
+    X(system_calls, counter, "System calls that sent messages to other nodes")                                  \
+    X(messages_received, counter, "Messages received from other nodes")                                         \
+    X(bytes_received, counter, "Bytes of the messages received from other nodes")                               \
+    X(objects, gauge, "Objects that exist and are owned by this node")                                          \
+    X(directory_entries, gauge,                                                                                 \
+      "Entries of the directory: objects, pointers to other owners, traces of erased objects")                  \
+    X(old_versions, gauge, "Old values of objects, kept for readers")                                           \
+    X(old_version_bytes, gauge, "Bytes of the old values")                                                      \
+    X(cached_reads, counter, "Reads of other nodes' objects that this node's copies served")                    \
+    X(cached_objects, gauge, "Copies that this node keeps of other nodes' objects")                             \
+    X(cache_bytes, gauge, "Bytes of the copies of other nodes' objects")                                        \
+    X(objects_cached_elsewhere, gauge, "Objects of this node that other nodes keep copies of")                  \
+    X(in_doubt, gauge,                                                                                          \
+      "Objects of this node that are locked by a transaction in doubt: its node was lost during the commit")    \
+    X(transactions_in_doubt, gauge, "Transactions in doubt, which an operator can resolve")                     \
+    X(in_doubt_resolved, counter,                                                                               \
+      "Transactions of lost nodes that another node's knowledge of the outcome has resolved")                   \
+    X(in_doubt_resolved_by_hand, counter, "Transactions in doubt that an operator has resolved")                \
+    X(retry_waiters, gauge, "Blocks of this process that sleep in retry")                                       \
+    X(contexts, gauge, "Threads and other contexts that have used the node")                                    \
+    X(clock, gauge, "Logical clock, which commits advance")                                                     \
+    X(snapshot_low_watermark, gauge, "Logical time below which no reader of this node asks for versions")       \
+    X(observers, gauge, "Connected observers")                                                                  \
+    X(observers_refused, counter, "Observers that were refused because too many were connected")                \
     X(observers_disconnected, counter, "Observers that were disconnected because of an invalid message")
 
 enum class peer_state : std::uint8_t {

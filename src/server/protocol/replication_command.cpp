@@ -48,6 +48,9 @@ std::string address_of(std::string_view said, const session& who) {
 
 /// Reads FOLLOW PULL version follower address term epoch end upto upto-epoch bytes milliseconds.
 void prepare_fetch(const session& who, words given, replication_command& q) {
+    const std::uint64_t max_bytes = count("bytes", given[10]);
+    if (max_bytes == 0)
+        throw bad_argument{"bytes: give at least 1, because an empty chunk shows that nothing is missing"};
     q.what = journal::deferred_request::kind::fetch;
     q.fetched = {.follower = count("follower", given[3]),
                  .address = address_of(given[4], who),
@@ -55,7 +58,7 @@ void prepare_fetch(const session& who, words given, replication_command& q) {
                  .end = count("end", given[7]),
                  .upto = count("upto", given[8]),
                  .upto_epoch = count("upto-epoch", given[9]),
-                 .max_bytes = count("bytes", given[10])};
+                 .max_bytes = max_bytes};
     const milliseconds wanted_wait{number<int>("milliseconds", given[11])};
     q.until = journal::deferred_request::clock::now() + std::clamp(wanted_wait, milliseconds{0}, max_fetch_wait);
 }

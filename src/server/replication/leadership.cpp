@@ -145,8 +145,8 @@ void leadership::step_down(const leader_settings& to) {
     log_.with_file([&](journal::log_store& file) {
         file.forget_former_leader(to.host, to.port);
         file.record_handover({.leads = false, .host = to.host, .port = to.port});
-        // If the next start has the same options, it tries the server in the options first, so the redirection from
-        // that server is recorded.
+        // Without the redirection, the next start with the same options would first try the server in the options, and
+        // would forget the handover.
         if (is_named) file.forget_redirection();
         else file.record_redirection({.from = {how_.follow.host, how_.follow.port}, .to = {to.host, to.port}});
     });
@@ -158,7 +158,8 @@ void leadership::step_down(const leader_settings& to) {
     demotion_notifier_->start(address_);
 }
 
-/// Handles an operator's decision that the follower that was ordered to lead does not lead.
+/// Handles an operator's decision that the follower that was ordered to lead does not lead. REQUIRES: `handing_over_`
+/// is locked, and accepts_changes_ is set.
 std::string leadership::lead_in_doubt() {
     try {
         add_former_leader(handover_->resume_leading());
@@ -189,7 +190,7 @@ std::string leadership::decide() {
 
 std::string leadership::promote(std::uint64_t order) {
     if (const std::scoped_lock lock{handing_over_}; order == operators_order && handover_ && handover_->is_in_doubt())
-        return lead_in_doubt();
+        return accepts_changes_ ? lead_in_doubt() : "the server is not running";
     if (order == operators_order && log_.followers().is_undecided()) return decide();
     const std::scoped_lock lock{changing_role_};
     if (!accepts_changes_) return "the server is not running";
@@ -197,7 +198,7 @@ std::string leadership::promote(std::uint64_t order) {
     if (!follower_) return "this server does not follow another one";
     if (log_.followers().statistics().leads) return {};  // promoted already
     if (const std::string why = follower_->stop(); !why.empty())
-        return "this server cannot lead, because its data do not match its log: " + why;
+        return "this server cannot lead until a restart has read its log again: " + why;
     try {
         // The former leader is recorded first. If a crash prevents the message to the former leader, the next start
         // sends it.

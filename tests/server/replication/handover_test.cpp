@@ -342,6 +342,18 @@ TEST_F(handover, in_doubt_is_ended_by_an_operator) {
     EXPECT_TRUE(p->follower->says("role:follower\r\n"));
 }
 
+// Catches a server that leads again although it has shut down.
+TEST_F(handover, in_doubt_is_not_ended_by_a_server_that_has_shut_down) {
+    const auto p = two_servers();
+    p->between.hold();
+    std::thread hands_over{[&] { static_cast<void>(p->leader.serves.hand_over({}, 100ms)); }};
+    until([&] { return p->leader.says("handover:hands over to " + address_of(*p->follower)); });
+    p->follower.reset();
+    hands_over.join();
+    p->leader.serves.drain();
+    EXPECT_EQ(p->leader.serves.promote(), "the server is not running");
+}
+
 // Catches a server that starts as leader although the other server may have been ordered to lead.
 TEST_F(handover, in_doubt_is_known_after_a_restart) {
     {

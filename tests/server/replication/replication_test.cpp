@@ -416,6 +416,11 @@ TEST_F(replication_test, other_protocol_versions_are_refused) {
                       "9", "0"})
                   .find("-ARGUMENT"),
               0U);
+    EXPECT_EQ(leader({"FOLLOW", "PULL", std::to_string(journal::stream_version), "1", "me", "0", "0", "1", "1", "0",
+                      "0", "0"})
+                  .find("-ARGUMENT bytes: give at least 1"),
+              0U)
+        << "the follower would take an empty chunk for the end of the log";
     settings none{.port = 0, .workers = 1, .executor = execution::threads};
     bank without{none};
     EXPECT_EQ(without({"FOLLOW", "COPY", "1"}).find("-ERR this server has no log"), 0U);
