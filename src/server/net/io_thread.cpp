@@ -25,13 +25,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr int max_events = ownership_offers::max_events;
 constexpr std::size_t scratch_bytes = 16'384;  // the maximum length of a TLS record
-// The bounds of the number of clients that a round handles. If clients send much at once, a worker that runs the calls
-// itself handles only few clients in a round. If the worker read a thousand requests, the first of these requests would
-// have left the cache before they run, and again before they are answered. The next round begins with the clients that
-// are left out.
-constexpr int min_events = 8, max_events = 256;
-constexpr std::size_t enough_requests = 64;
 // A round always ends after this many requests, because more urgent requests may have arrived. The number is not
 // smaller, because each round costs two system calls for each client that it reads.
 constexpr std::size_t max_requests = 256;
@@ -79,10 +74,7 @@ io_thread::io_thread(io_shared_state& shared, std::size_t procedures)
       scratch_{std::make_unique_for_overwrite<char[]>(scratch_bytes)},
       now_{std::chrono::steady_clock::now()},
       next_check_{now_},
-      durations_{procedures, shared.how.short_call_limit, shared.workers},
-      next_offer_{now_},
-      nanoseconds_per_tick_{base::nanoseconds_per_tick()} {
-    spare_.reserve(spare_requests);  // so that recycling a request needs no memory
+      offers_{procedures, shared.how.short_call_limit, shared.workers, now_} {
     if (!epoll_.is_open() || !wakeup_.is_open() || !last_resort_.is_open())
         throw std::system_error{errno, std::generic_category(), "cannot create the descriptors of an I/O thread"};
     if (!add_to(epoll_, wakeup_.get(), EPOLLIN, &wakeup_) || !watch_listening_sockets(true))
@@ -155,7 +147,7 @@ bool io_thread::has_started_round(std::uint64_t since) const noexcept {
 }
 
 bool io_thread::finished() const noexcept {
-    return draining_ && connections_.empty() && in_progress_count_ == 0 && deferred_count_ == 0;
+    return draining_ && connections_.empty() && in_progress_.empty() && deferred_count_ == 0;
 }
 
 void io_thread::work() {
@@ -193,7 +185,7 @@ void io_thread::end_round() {
     }
     if (now_ >= next_check_) run_periodic_checks();
     // While the thread drains, it submits nothing, so the condition stays true.
-    if (draining_ && in_progress_count_ == 0) has_no_calls_.store(true, std::memory_order_release);
+    if (draining_ && in_progress_.empty()) has_no_calls_.store(true, std::memory_order_release);
 }
 
 /// Waits for events, and handles them. `worker`: the worker that owns the I/O. If the executor needs that worker, the
@@ -222,15 +214,7 @@ void io_thread::wait(const idle_wakeup* worker) {
         }
     }
     read_in_order({readable.data(), to_read});
-    if (worker != nullptr) choose_events(count);
-}
-
-/// Adapts the maximum number of events in a round, so that a round has enough requests and not too many.
-void io_thread::choose_events(int had) noexcept {
-    const std::size_t requests = to_submit_.size();
-    if (requests > 2 * enough_requests) events_of_worker_ = std::max(events_of_worker_ / 2, min_events);
-    else if (requests < enough_requests && had == events_of_worker_)
-        events_of_worker_ = std::min(2 * events_of_worker_, max_events);
+    if (worker != nullptr) offers_.adapt_events(count, to_submit_.size());
 }
 
 /// Returns true if a message or flag is set that the thread must check before a sleep.
@@ -254,7 +238,7 @@ bool io_thread::is_woken_within(std::chrono::nanoseconds time, const idle_wakeup
 /// Waits for events. Returns the number of events.
 int io_thread::sleep(std::span<epoll_event> into, const idle_wakeup* worker) noexcept {
     int timeout = 0;
-    const int most = worker == nullptr ? max_events : events_of_worker_;
+    const int most = worker == nullptr ? max_events : offers_.events_of_worker();
     journal::journal* const log = shared_.log;
     asleep_.store(true);
     rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_release);  // see request_round
@@ -278,7 +262,7 @@ int io_thread::sleep(std::span<epoll_event> into, const idle_wakeup* worker) noe
         const bool trickles = requests_of_round_ < journal::group_commit_delay::enough_calls;
         if (log != nullptr && worker != nullptr && trickles && is_woken_within(log->max_block_time(), *worker))
             return 0;
-        const bool has_checks = !connections_.empty() || in_progress_count_ != 0 || !accepting_;
+        const bool has_checks = !connections_.empty() || !in_progress_.empty() || !accepting_;
         const instant next = paused_.empty() ? next_check_ : std::min(next_check_, next_resume_);
         const auto left = std::chrono::ceil<milliseconds>(next - now_).count();
         timeout = has_checks ? static_cast<int>(std::max<long>(left, 0)) : -1;
@@ -452,7 +436,7 @@ bool io_thread::should_read(const connection& c) const noexcept {
 void io_thread::end_with_error(connection& c, std::string_view code, const std::string& why) {
     std::string answer;  // made first: if this throws, the order contains no request without an answer
     reply{answer}.error(code, why);
-    request& r = acquire_request();
+    request& r = in_progress_.acquire();
     r.answer = std::move(answer);
     c.append(r);
     c.mark_answered(r);
@@ -504,7 +488,7 @@ std::size_t io_thread::parse_requests(connection& c, std::string_view input) {
         c.unfinished_since.reset();
         if (!c.parser.words().empty()) {
             ++requests_of_round_;
-            request& r = acquire_request();
+            request& r = in_progress_.acquire();
             r.arrived = now_;
             c.last_request = now_;
             c.who.entry->record_request(now_);

@@ -37,10 +37,11 @@
 #include "server/calls/unfinished_calls.hpp"
 #include "server/metrics/counters.hpp"
 #include "server/net/connection.hpp"
-#include "server/net/duration_estimator.hpp"
 #include "server/net/eviction_log.hpp"
 #include "server/net/http_warning.hpp"
 #include "server/net/io_ownership.hpp"
+#include "server/net/ownership_offers.hpp"
+#include "server/net/request_list.hpp"
 #include "server/net/sockets.hpp"
 #include "server/protocol/call_budget.hpp"
 #include "server/protocol/commands.hpp"
@@ -91,7 +92,7 @@ public:
 
     void start();
     /// Allows idle workers to own the thread's I/O. REQUIRES: the workers end before this thread ends.
-    void allow_worker_io() noexcept { allows_worker_io_.store(true, std::memory_order_relaxed); }
+    void allow_worker_io() noexcept { offers_.allow(); }
     /// Acquires the I/O ownership and performs the thread's I/O, until the worker has other work, a long call is in
     /// progress, or the server ends. Returns false if another thread owns the I/O. Only idle workers call this
     /// function.
@@ -128,15 +129,12 @@ private:
     void work();
     [[nodiscard]] bool finished() const noexcept;
     void wait(const idle_wakeup* worker = nullptr);
-    void choose_events(int had) noexcept;
     [[nodiscard]] int sleep(std::span<epoll_event> into, const idle_wakeup* worker) noexcept;
     [[nodiscard]] bool has_message(const idle_wakeup* worker) const noexcept;
     [[nodiscard]] bool is_woken_within(std::chrono::nanoseconds time, const idle_wakeup& worker) noexcept;
     void end_round();
     [[nodiscard]] bool may_offer_ownership() const noexcept;
     void offer_ownership() noexcept;
-    [[nodiscard]] unsigned workers_worth_waking() const noexcept;
-    void record_duration(const request& r) noexcept;
 
     void accept(const listening_socket& from);
     bool reject_client(const listening_socket& from) noexcept;
@@ -189,11 +187,6 @@ private:
     void stop_for_drain();
     void close_killed();
 
-    request& acquire_request();
-    void recycle_request(request& r) noexcept;
-
-    static constexpr std::size_t spare_requests = 4096;
-
     io_shared_state& shared_;
     request_limits limits_;
     counters counters_;
@@ -206,12 +199,9 @@ private:
     std::vector<connection*> paused_;  // connections whose next request is delayed
     instant next_resume_;              // earliest end of these delays
     std::vector<job*> to_submit_;
-    int events_of_worker_ = 64;          // maximum events per round while a worker owns the I/O
     std::size_t requests_of_round_ = 0;  // requests of this round; until sleep() returns: of the previous round
     std::uint64_t latest_read_ = 0;      // number of the latest read of any connection
-    std::vector<std::unique_ptr<request>> spare_;
-    request* in_progress_ = nullptr;  // list of requests that are not answered yet (REQ2)
-    std::size_t in_progress_count_ = 0;
+    request_list in_progress_{*this};
     std::size_t deferred_count_ = 0;  // requests that the password verifier or the journal has
     std::unique_ptr<char[]> scratch_;
     instant now_;
@@ -222,13 +212,7 @@ private:
     instant next_publication_;  // while the thread ends
     unfinished_calls unfinished_;
     io_ownership ownership_;
-    duration_estimator durations_;
-    bool runs_on_worker_ = false;    // the latest owner of the I/O is or was a worker
-    std::size_t long_requests_ = 0;  // requests in progress that are not expected to be short
-    instant next_offer_;
-    std::chrono::milliseconds offer_pause_{0};  // time without offers after the thread has regained the ownership
-    double nanoseconds_per_tick_;
-    std::atomic<bool> allows_worker_io_{false};
+    ownership_offers offers_;
     bool time_limits_ = false;
     bool draining_ = false;
     bool accepting_ = false;

@@ -14,17 +14,11 @@ void io_thread::submit() {
     // function ends.
     for (job* const j : to_submit_) {
         auto& r = static_cast<request&>(*j);
-        r.next = in_progress_;
-        r.previous = nullptr;
-        if (in_progress_ != nullptr) in_progress_->previous = &r;
-        in_progress_ = &r;
+        in_progress_.add(r);
+        offers_.add_call(r);
         if (time_limit_of(r.what, shared_.how).count() > 0) time_limits_ = true;
-        r.is_long = !durations_.is_short(r.what.entry->number);
-        if (r.is_long) ++long_requests_;
-        r.is_short = durations_.frees_worker_soon(r.what.entry->number);
         r.waits_for_short = true;
     }
-    in_progress_count_ += to_submit_.size();
     const bool is_full = shared_.bytes.is_used_up();
     std::erase_if(to_submit_, [&](job* j) {
         auto& r = static_cast<request&>(*j);
@@ -43,7 +37,7 @@ void io_thread::submit() {
     if (to_submit_.empty()) return;
     // Rejects the requests that do not fit into the executor's queue. These may be some of the new requests, or
     // requests that another I/O thread or the program submitted earlier.
-    for (job* const j : shared_.runs.submit(to_submit_, workers_worth_waking())) j->reject();
+    for (job* const j : shared_.runs.submit(to_submit_, offers_.workers_worth_waking(to_submit_))) j->reject();
     to_submit_.clear();
 }
 
@@ -69,17 +63,14 @@ void io_thread::collect() {
             finish_replication_command(r);
             continue;
         }
-        (r.previous == nullptr ? in_progress_ : r.previous->next) = r.next;
-        if (r.next != nullptr) r.next->previous = r.previous;
-        --in_progress_count_;
-        if (r.is_long) --long_requests_;
+        in_progress_.remove(r);
+        offers_.remove_call(r);
         uncount_accepted(r);
-        if (r.run_ticks != 0) record_duration(r);
         counters_.count_call(r.what.entry->number, r.priority, r.how_it_ended, now_ - r.arrived);
         log_if_slow(r);
         if (!r.key.empty()) cache_reply(r);
         if (r.client == nullptr) {
-            recycle_request(r);
+            in_progress_.recycle(r);
         } else {
             r.client->who.written_position = std::max(r.client->who.written_position, r.logged.awaited_position);
             r.client->mark_answered(r);
@@ -100,14 +91,14 @@ void io_thread::submit_replication_command(connection& c) noexcept {
 
 void io_thread::finish_replication_command(request& r) noexcept {
     --deferred_count_;
-    if (r.client == nullptr) return recycle_request(r);
+    if (r.client == nullptr) return in_progress_.recycle(r);
     r.client->mark_answered(r);
     touch(*r.client);
 }
 
 void io_thread::finish_login(request& r) noexcept {
     --deferred_count_;
-    if (r.client == nullptr) return recycle_request(r);
+    if (r.client == nullptr) return in_progress_.recycle(r);
     connection& c = *r.client;
     c.who.awaits_password_check = false;
     touch(c);
@@ -149,20 +140,6 @@ void io_thread::log_if_slow(const request& r) noexcept {
     } catch (const std::bad_alloc&) {
         // There is no memory for the entry, so the slow log does not show the call.
     }
-}
-
-request& io_thread::acquire_request() {
-    if (spare_.empty()) return *new request{*this};
-    request* const r = spare_.back().release();
-    spare_.pop_back();
-    return *r;
-}
-
-void io_thread::recycle_request(request& r) noexcept {
-    std::unique_ptr<request> owned{&r};
-    if (spare_.size() >= spare_requests) return;
-    r.reset();
-    spare_.push_back(std::move(owned));  // there is room
 }
 
 }  // namespace tutti::server
