@@ -9,8 +9,9 @@
 namespace tutti::cluster::backend {
 namespace {
 
-/// Commit records are never erased. So a commit record that does not exist was never written, whatever version the
-/// engine returns for it.
+/// Returns the version of a commit record that an exactly_once object still uses, or 0 if the record was never written.
+/// Such a record was never forgotten, because only the object's destructor forgets records (EXO3). So if the record
+/// does not exist, it was never written, whatever version the engine returns for it.
 version version_of(const record& r) { return r.exists ? r.at : 0; }
 
 std::string record_text(std::uint64_t sequence, bool happened) {

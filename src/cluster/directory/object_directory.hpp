@@ -217,8 +217,9 @@ public:
     /// node is the object's home.
     void adopt_erased(const object_id& id, std::uint64_t version, node_number from);
 
-    /// Marks a node as lost. Objects that its transactions have locked stay locked, and are in doubt. Before this call,
-    /// `is_lost` returns false for the node.
+    /// Marks a node as lost. Objects that the node's transactions have locked stay locked, and are in doubt. From
+    /// this call until `admit`, `is_lost` returns true for the node. The node may already be marked before this call. A
+    /// process that rejoins begins by marking all other nodes as lost (rejoin_protocol::begin).
     void on_node_lost(node_number node) noexcept {
         has_copies_[node % lost_.size()].store(!injected(fault::drop_lost_copy_holders), std::memory_order_seq_cst);
         mark_lost(node);

@@ -5,7 +5,7 @@
 // (placement::writer).
 //
 // A node from which an object has moved away keeps a *pointer* to the next owner, with the version at which the object
-// moved. The home receives a pointer by a separate message (owner_update). A pointer is replaced only by a pointer of a
+// moved. The home receives a pointer by a separate message (owner_update). A pointer never replaces a pointer of a
 // higher version. So messages that overtake each other do no harm, and a chain of pointers leads through ever later
 // owners to the last owner. Whether a read begins at the node's own pointer or at the home affects only the speed
 // (pointer_predictor.hpp).

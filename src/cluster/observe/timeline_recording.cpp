@@ -22,8 +22,8 @@ using wire::timeline_order;
 
 constexpr std::size_t bytes_of_event = 64;  // the largest size of an event
 constexpr std::size_t max_timeline_bytes = wire::timeline_reply::max_events * bytes_of_event;
-/// The pause between two queries. A node defers a query that arrives earlier, which would distort the comparison of the
-/// clocks.
+/// The pause between two queries. A node defers a query that arrives earlier, and the delay would distort the
+/// comparison of the clocks.
 constexpr milliseconds query_pause = 2 * wire::observer_pause;
 /// The pause between two keep-alive queries. A node disconnects an observer that is silent for the node's failure
 /// timeout.
@@ -155,8 +155,8 @@ private:
     node_timeline result_;
 };
 
-/// Adds the attempt to each query that a node has served. Only the timeline of the node that sent the query contains
-/// its attempt.
+/// Adds the attempt to each query that a node has served. Only the timeline of the node that sent the query names
+/// the query's attempt.
 void name_attempts(std::vector<node_timeline>& of) {
     std::map<std::tuple<std::size_t, std::uint64_t>, const timeline_event*> asked;
     for (std::size_t n = 0; n < of.size(); ++n) {

@@ -34,7 +34,7 @@ enum class fault : std::uint8_t {
     grant_held_name,                 ///< a home grants an abstract lock that belongs to another hold
     late_claim_acquires,             ///< a late duplicate of a claim takes its names again
     late_release_frees,              ///< a late release frees locks that its sender has taken since then
-    no_token,                        ///< an irrevocable block does not wait until the last one has ended
+    no_token,                        ///< an irrevocable block does not wait for the end of the previous one
     open_without_reserving,          ///< an irrevocable block opens objects without reserving them
     irrevocable_without_validation,  ///< a block becomes irrevocable without validating its open objects
     lock_reserved,                   ///< other transactions lock objects that an irrevocable block has reserved
@@ -54,7 +54,7 @@ enum class fault : std::uint8_t {
     evict_watched,              ///< an owner hands an erased entry to its home although a block sleeps on the object
     trust_prefetched,           ///< a prefetched value is used without a check that it is current
     rejoin_as_former,           ///< a restarted node is treated as its former process
-    rejoin_before_reports,      ///< a rejoining node does not wait for what the others know of its objects
+    rejoin_before_reports,      ///< a rejoining node does not wait for the other nodes' ownership reports
     rejoin_at_old_version,      ///< a rejoining node shows missing objects with the version that they always had
     trust_former_pointers,      ///< a home sends readers of objects that ended with a node to the rejoined node
     trust_old_pointers,         ///< a rejoining node trusts that the others' latest pointer names the object's owner
@@ -65,7 +65,7 @@ enum class fault : std::uint8_t {
     admit_despite_references,   ///< a node is admitted while commits and holds depend on its former process
     absent_at_all_times,        ///< objects missing since a rejoin are shown as missing to readers of older times
     drop_values_for_rejoining,  ///< old values are dropped that a rejoining node's readers may ask for
-    forward_to_former,          ///< the new process forwards readers of times before the rejoin, and back again
+    forward_to_former,          ///< readers of times before a rejoin may be forwarded back and forth forever
     pin_without_reference,      ///< a node is admitted while commits rely on copies of its former process's objects
     keep_copies_of_lost,        ///< a node continues to read copies of a lost node's objects
     free_in_doubt_locks,        ///< a lost node's write lock is freed, even if its transaction has decided
@@ -114,7 +114,7 @@ enum class fault : std::uint8_t {
 /// The disabled step. Set it only while no transaction runs.
 inline constinit fault injected_fault = fault::none;
 [[nodiscard]] inline bool injected(fault f) noexcept { return injected_fault == f; }
-/// Yields if `f` is disabled. The missing step has an effect only if another thread runs at this point.
+/// Yields if `f` is the disabled step. The missing step has an effect only if another thread runs at this point.
 inline void yield_if_injected(fault f) noexcept {
     if (injected(f)) std::this_thread::yield();
 }

@@ -2,7 +2,7 @@
 // transactions.
 //
 // The order only affects speed and fairness. No proof of opacity depends on a rank, on an age, or on a reservation that
-// is not irrevocable. docs/cluster-protocol.md, "Contention".
+// is not irrevocable. See docs/cluster-protocol.md, "Contention".
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ inline constexpr std::int64_t highest_rank = std::numeric_limits<std::int64_t>::
 
 class named_lock_client;
 
-/// How an attempt behaves in conflicts. By default, it requests busy objects repeatedly for a while, and has no
-/// precedence.
+/// How an attempt behaves in conflicts. By default, an attempt requests busy objects repeatedly for a while, and
+/// has no precedence.
 struct contention_behavior {
     bool waits = true;              ///< requests busy objects again instead of starting over immediately
     wire::precedence precedence{};  ///< REQUIRES: if `reserve_for` is set, the precedence has an age

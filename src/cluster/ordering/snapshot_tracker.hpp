@@ -5,11 +5,11 @@
 // message carries its sender's low watermark. Owners keep every version that the lowest known watermark does not
 // exclude.
 //
-//   SNP1  A low watermark stays true, because a reader that begins later has at least the time of the watermark's
-//       clock. low_watermark() loads the clock first and the readers' lowest time second. enter() announces a time
-//       first and loads the clock second. So if a watermark misses an announcement, the watermark's clock is no later
-//       than that reader's time. Both therefore use seq_cst. merge() takes the maximum: messages may overtake each
-//       other, and the higher watermark stays true.
+//   SNP1  A low watermark stays true, because the time of a reader that begins later is at least the clock's value
+//       for the watermark. low_watermark() loads the clock first and the readers' lowest time second. enter() announces
+//       a time first and loads the clock second. So if a watermark misses an announcement, the watermark's clock is no
+//       later than that reader's time. Both functions therefore use seq_cst. merge() takes the maximum: messages may
+//       overtake each other, and the higher watermark stays true.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once

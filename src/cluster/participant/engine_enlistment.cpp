@@ -81,7 +81,7 @@ void engine_enlistment::open(std::span<const object_id> ids) {
         checks_.push_back({std::move(keys[i]), objects_.back().seen.at});
         index_.emplace(fresh[i], &objects_.back());
     }
-    // After a get that returns to the instant of the first get, the argument for the local reads still holds (ENL2).
+    // If this get has read the same state as the previous get, ENL2 still applies to the local reads.
     const bool back = before.at != 0 && snapshot_.is_same_state_as(before);
     if (!back || !node_.engine().abilities().keeps_old_versions) validate_local_reads();
 }
@@ -285,9 +285,9 @@ vote engine_enlistment::prepare() {
             case engine_status::good: fence_ = 0; return vote::commit;
             case engine_status::conflict:
                 if (fence_ == 0) return vote_restart();
-                // If this block still holds the lease, either the engine had an internal reason for the conflict, or
-                // a commit was aborted because its answer was lost. An irrevocable block cannot start over, so it
-                // commits again.
+                // `is_current` throws if this block no longer holds the lease. Otherwise the engine had an internal
+                // reason for the conflict, or a commit was aborted because its answer was lost. An irrevocable block
+                // cannot start over, so it commits again.
                 static_cast<void>(is_current());
                 continue;
             case engine_status::unreachable: node_.refuse_lost(false);

@@ -106,7 +106,7 @@ private:
     std::vector<backend::record> records_;
     backend::version fence_ = 0;  // the fence of the lease that this block holds, or 0; checks_ then begins with the
                                   // lease
-    backend::version awaited_fence_ = 0;  // the fence of the lease that the last attempt has met, or 0
+    backend::version awaited_fence_ = 0;  // fence of the lease that has made the last attempt restart, or 0
     backend::lease_observation lease_observation_;
     wakeup_var wakeup_{0};
     bool subscribed_ = false;

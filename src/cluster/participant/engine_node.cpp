@@ -60,7 +60,7 @@ void engine_node::refuse_expired() const {
 node_status engine_node::status() const {
     node_status f = collect_status();
     f.failure_timeout_ms = static_cast<std::uint64_t>(how_.request_timeout.count());
-    const std::uint64_t cached = cached_reads();  // read first: each cached read was counted as a round trip before
+    const std::uint64_t cached = cached_reads();  // read first, because round_trips_ counts each cached read earlier
     f.round_trips = round_trips_.load(std::memory_order_relaxed) - cached;
     return f;
 }

@@ -124,8 +124,8 @@ bool enlistment::validate(std::uint64_t& at) {
         const tutti::detail::word before = d.snapshot_bound;
         if (!api::reads_are_valid(d)) return false;
         if (d.snapshot_bound == before) return true;
-        // The validation has moved the snapshot. When the snapshot's new content was committed, the clock was no higher
-        // than now.
+        // The validation has moved the snapshot. The clock's present value is no lower than the clock's value when the
+        // snapshot's new content was committed.
         at = std::max(at, protocol_node_.clock.now());
     }
     return false;  // other transactions commit faster than this one can validate

@@ -14,8 +14,8 @@
 //   vote                  prepares: locks here and elsewhere, and draws the version; then validates the local reads
 //                         once more
 //   commit                publishes and releases
-//   roll-back             releases only abstract locks, because no object is held before the vote. The next call finds
-//                         another attempt
+//   roll-back             releases only abstract locks, because no object is held before the vote. The next call joins
+//                         the next attempt
 //
 // A *fast-path* attempt has only opened fast-path objects (transaction.hpp), in the outermost block. Only the engine
 // knows of a fast-path attempt. The begin of such an attempt only reads the clock. A fast-path attempt that has written
@@ -33,10 +33,11 @@
 //       fast_path_ ends with the attempt, or when the attempt leaves the fast path. So the block opens objects without
 //       a call (tutti/cluster/fast_path.hpp) only in a fast-path attempt, and requests a fast-path attempt at most
 //       once.
-//   FST4  An object that a fast-path attempt has opened has no version beyond fast_path_.time(), which is TXN2. The
-//       clock had that time before the read, which is TXN1 by SEQ3 (seqlock_object.hpp). Each object is open at most
+//   FST4  An object that a fast-path attempt has opened has no version beyond fast_path_.time(), so TXN2 holds. The
+//       clock had that time before the read, so TXN1 holds by SEQ3 (seqlock_object.hpp). Each object is open at most
 //       once. A second read finds the object in the same seqlock object, whose bit is set, and then searches the open
-//       objects. If the object has a different seqlock object by then, that one shows a version beyond the time.
+//       objects. If the object has a new seqlock object by then, this seqlock object shows a version beyond the
+//       time.
 //
 // docs/cluster-protocol.md, "With the engine", proves that local variables and objects have one order.
 //
@@ -120,7 +121,7 @@ private:
     void set_contention_behavior();
     void pause_after_conflict();
     /// Returns the enlistment that keeps the execution's age and count of conflicts. This is the enlistment of the
-    /// outermost block around this one, if that block has opened objects.
+    /// outermost running block, if that enlistment has joined its attempt, and otherwise this enlistment.
     [[nodiscard]] enlistment& outermost_enlistment();
     [[nodiscard]] TUTTI_NOINLINE detail::slot& find_or_open(const object_id& id, detail::location_hint& found);
     void open_new(std::span<const object_id> ids);
@@ -140,7 +141,7 @@ private:
     /// Rolls back to a running nested block if possible, and does not return in that case. Returns if the attempt has
     /// to start over.
     void try_partial_rollback();
-    /// Validates every object as of now.
+    /// Validates every open object, and extends the snapshot to the clock's present value.
     [[nodiscard]] protocol_status refresh_reads();
     [[noreturn]] void restart();
     [[noreturn]] void fail(protocol_status o);
@@ -158,18 +159,18 @@ private:
     peer_node& node_;
     distributed_transaction transaction_;
     named_lock_client named_locks_;
-    bool may_use_fast_path_ = false;  // true if no attempt runs, and the last attempt has left nothing behind
+    bool may_use_fast_path_ = false;  // true if no ordinary attempt runs, and the last attempt has left nothing behind
     detail::fast_path_attempt fast_path_;
     const core::policy* default_contention_policy_ = nullptr;  // the process's policy, if it is the default
     unsigned undo_blocks_ = 0;            // blocks of undo actions that run while a rolled-back block's locks are
                                           // held
     std::vector<object_id> reopen_;       // objects that are opened together with the next object
-    std::int64_t wasted_opens_ = 0;       // objects that rolled-back attempts of this execution have opened, plus these
-                                          // attempts
-    bool is_default_contention_ = false;  // its block has the default contention policy
-    bool had_reservations_ = false;       // the last attempt had objects reserved
+    std::int64_t wasted_opens_ = 0;       // objects that rolled-back attempts of this execution have opened, plus the
+                                          // number of these attempts
+    bool is_default_contention_ = false;  // the attempt's block has the default contention policy
+    bool had_reservations_ = false;       // the latest attempt reserves the objects that it opens
     bool variables_are_newer_ = false;    // the variables are newer than the objects, because a node did not answer
-    std::size_t validated_ = 0;           // how many objects were open at the last validation as of now
+    std::size_t validated_ = 0;           // how many open objects the latest refresh_reads has validated
     wakeup_var wakeup_{0};
     bool subscribed_ = false;
 };

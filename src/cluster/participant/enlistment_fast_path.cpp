@@ -8,11 +8,12 @@
 
 namespace tutti::cluster {
 
-// Begins a fast-path attempt if the attempt meets all conditions. The attempt is sound and not irrevocable (DSC2 of
-// core::descriptor), and its algorithm logs reads by their orecs. A kill closes the bounds. A flag is set if this is a
-// later attempt, or if the attempt has deferred something. A first attempt has lost no conflict, so it still has the
-// default rules for conflicts (api::join_attempt). The attempt does not run alone: only a block of the language begins
-// alone, and this block would be nested in it.
+// Begins a fast-path attempt if the attempt meets all conditions below. An open bound means that the attempt is sound
+// and not irrevocable (DSC2 of core::descriptor), because a kill closes the bounds. An open `logged_bound_` also means
+// that the attempt's algorithm logs reads by their orecs. A flag of `slow_commit` or `slow_path` is set if
+// this is a later attempt, or if the attempt has deferred something. A first attempt has lost no conflict, so it still
+// has the default rules for conflicts (api::join_attempt). The attempt does not run alone: only a block of the language
+// begins alone, and this block would be nested in that block.
 detail::fast_path_attempt* enlistment::open_fast_path() noexcept {
     core::descriptor& d = descriptor_;
     if (!may_use_fast_path_ || fast_path_.is_running() || (d.slow_commit | d.slow_path) != 0 ||

@@ -16,9 +16,9 @@ template <bool Writes>
 TUTTI_ALWAYS_INLINE bool enlistment::may_open_on_fast_path() noexcept {
     const core::descriptor& d = descriptor_;
     // These conditions imply that the attempt is sound and not irrevocable (DSC2 of core::descriptor), because a kill
-    // closes the bounds. Nested blocks are excluded, because an object that a nested block opens requires a step. So
-    // are attempts with objects to be opened again, because these are requested in the same round trip as the next
-    // object.
+    // closes the bounds. Nested blocks are excluded, because an object that a nested block opens requires a step.
+    // Attempts with objects in `reopen_` are excluded, because these objects are requested in the same round trip as
+    // the next object.
     return d.slow_path == 0 && d.logged_bound_.load(std::memory_order_relaxed) != 0 && d.frame_->parent == nullptr &&
            !(Writes && d.frame_->read_only) && !fast_path_.is_running() && is_joined() && reopen_.empty();
 }
@@ -141,10 +141,10 @@ bool enlistment::on_snapshot_extended() {
         record_conflict(rollback_reason::local_validation);
         return false;
     }
-    // When the new content of the variables' snapshot was committed, the clock was no higher than now. Every object is
-    // validated again, even if the clock has not moved. The reason is that a commit without objects draws no version,
-    // and may overwrite a variable that a commit with objects has read here. The commit with objects holds its locks
-    // until it draws its version.
+    // The clock's present value is no lower than the clock's value when the new content of the variables' snapshot was
+    // committed. Every object is validated again, even if the clock has not moved. The reason is that a commit without
+    // objects draws no version, and may overwrite a variable that a commit with objects has read here. The commit with
+    // objects holds its locks until it draws its version.
     const protocol_status o = refresh_reads();
     if (o == protocol_status::good) return true;
     if (o != protocol_status::conflict) {

@@ -1,5 +1,5 @@
-// The base of both kinds of nodes: in one kind, the nodes hold the objects themselves, and in the other, an engine
-// holds them. A node has one participant for each context that has used the node.
+// The base class of both kinds of nodes: nodes that hold the objects themselves, and nodes whose objects an engine
+// holds. A node has one participant for each context that has used the node.
 #pragma once
 
 #include <chrono>

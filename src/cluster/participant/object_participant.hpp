@@ -68,7 +68,7 @@ protected:
     /// REQUIRES: this participant has not joined yet.
     bool join();
     /// Joins the attempt of a block that has no step from an earlier attempt. Does not update the counters.
-    /// REQUIRES: the conditions of api::join_alone.
+    /// REQUIRES: the conditions of api::join_as_single_voter.
     TUTTI_ALWAYS_INLINE void join_alone() noexcept {
         api::join_as_single_voter(descriptor_, *this);
         joined_attempt_ = descriptor_.own_sequence;

@@ -39,7 +39,7 @@ private:
     [[nodiscard]] std::unique_ptr<exposition::web_server> expose_metrics();
 
     const node_options how_;
-    mutable protocol_node node_;  // mutable, because counting its objects locks one shard after the other
+    mutable protocol_node node_;  // mutable, because const functions lock its shards to count the objects
     local_change_feed local_changes_;
     rpc_endpoint endpoint_;
     cluster::wakeup_notifier notifier_;

@@ -4,7 +4,7 @@
 //
 //   a block:   reads its wake-up variable
 //              subscribes the variable to the keys that the block has read
-//              asks the holders of these objects whether they are current
+//              asks the holders of these objects whether the objects are current
 //              sleeps: this process's engine wakes the block when the variable changes
 //   the feed:  reports a write
 //              the variables subscribed to the written key are removed

@@ -1,5 +1,5 @@
-// What a commit holds at this node until it ends: the copies that it has pinned (OBC4), and the references to the nodes
-// that take part (peer_references.hpp).
+// What a commit holds at this node. Until its decision, the commit pins copies that it has read (OBC4). Until its end,
+// the commit has references to its participants and to the owners of these copies (peer_references.hpp).
 //
 // Thread safety: not thread-safe. One transaction uses the object.
 #pragma once
@@ -31,7 +31,8 @@ public:
 
     /// Reserves memory for `copies` pins. @throws std::bad_alloc
     void reserve_pins(std::size_t copies) { pinned_.reserve(copies); }
-    /// Pins this node's copy of the object. Returns false if the copy has another version. REQUIRES: reserve_pins()
+    /// Pins this node's copy of the object. Returns false if there is no valid copy of that version.
+    /// REQUIRES: reserve_pins()
     [[nodiscard]] bool pin(const object_id& id, std::uint64_t version, node_number owner) noexcept {
         if (!node_.cache.pin(id, version)) return false;
         pinned_.push_back({id, owner});
@@ -41,10 +42,11 @@ public:
     /// Unpins all copies.
     void unpin() noexcept;
 
-    /// Adds references to the nodes of the parts and to the owners of pinned copies, except this node. Returns the first
-    /// of these nodes that is lost. In that case, nothing is added. @throws std::bad_alloc  nothing is added
+    /// Adds references to the nodes of the parts and to the owners of pinned copies, except this node. If one of these
+    /// nodes is lost, drops all references, and returns the first lost node. Throws std::bad_alloc, and then adds
+    /// nothing.
     [[nodiscard]] std::optional<node_number> add(std::span<const prepare_part> parts);
-    /// Drops all references.
+    /// Drops all references, and no longer counts the pins at their owners (peer_references::drop_pins).
     void drop() noexcept;
 
 private:

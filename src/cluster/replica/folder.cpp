@@ -43,7 +43,8 @@ struct listing {
     std::vector<snapshot_name> snapshots;
 };
 
-/// Returns true if `name` matches the scanf pattern with these numbers completely.
+/// Returns true if the whole `name` matches the scanf pattern, which ends with %n. On a match, sets `numbers` to the
+/// numbers in `name`.
 template <class... N>
 bool is_named(const std::string& name, const char* pattern, N&... numbers) {
     int end = 0;
@@ -226,8 +227,8 @@ private:
         if (closed.back().last < after && !open_follow) return {};
         std::size_t begin = closed.size() - 1;
         while (begin > 0 && closed[begin - 1].last + 1 == closed[begin].first) --begin;
-        // A segment whose entries the snapshot has is not needed. If entries are missing right after the snapshot, the
-        // snapshot's index shows this.
+        // Only the segments after the last gap stay. The snapshot should contain all entries before these segments.
+        // Otherwise `read_log` reports the entries between the snapshot and these segments as missing.
         closed.erase(closed.begin(), closed.begin() + static_cast<std::ptrdiff_t>(begin));
         return closed;
     }
@@ -250,7 +251,7 @@ private:
             return;
         }
         if (moved_at_.empty() && (s.entries != c.last - c.first + 1 || s.end != bytes.size())) {
-            if (next_ > c.last + 1) go_back(from);  // the segment has extra entries, and it is unknown which
+            if (next_ > c.last + 1) go_back(from);  // it is unknown which of the segment's entries are extra
             if (s.end == 0) unreadable_ = 0;
             damage(path(c.name) + " is damaged at byte " + number(s.end) + ": entry " + number(next_) +
                        " of the log cannot be read",
@@ -266,7 +267,7 @@ private:
         const segment s = read(o.name, bytes);
         if (s.is_blank) return;
         if (!broken_ && !torn_at_.empty() && s.entries + s.later != 0) {
-            // Entries follow the apparent torn end, so it is damage.
+            // The apparent torn end of an earlier segment is damage, because this segment has entries after it.
             go_back(from);
             damage(torn_at_ + ": entry " + number(next_) + " of the log cannot be read");
             found_.torn.clear();
@@ -301,7 +302,7 @@ private:
             const std::uint64_t digest = entry_digest(next_, e.term, static_cast<unsigned>(e.type), e.bytes);
             const std::optional<std::uint64_t> written =
                 promises_ ? promises_->digest_of(next_) : std::optional<std::uint64_t>{};
-            // Barriers are identical.
+            // Only commands are compared with earlier entries, because the barriers of one term are identical.
             const bool compares = promises_ && next_ > promises_->promises.last && e.type == entry_type::command;
             const std::uint64_t equal = place_of_equal(e), like = compares ? equal : 0;
             const auto refuse = [&](const char* what, std::uint64_t first, std::size_t at) {
@@ -334,7 +335,7 @@ private:
         return is_new ? 0 : at->second;
     }
 
-    /// Treats the entries from `index` on as unread.
+    /// Sets the number of the next entry to `index`, and discards the digests of this entry and of all later entries.
     void go_back(std::uint64_t index) {
         next_ = index;
         found_.digests.resize(index - found_.first);
@@ -381,7 +382,8 @@ private:
         const std::uint64_t has = std::max(found_.last, found_.snapshot_index);
         const std::string on_disk = "; the disk had the entries up to " + number(known);
         if (broken_) {
-            // FLD4: segments in their place are counted without the ring, so UNK3 omits none of them.
+            // FLD4: `reach_` counts the entries of segments in their place without the ring. So `reach_` includes
+            // entries that `unknown_` does not count because they equal known entries (UNK3).
             const std::uint64_t behind = std::max(known, found_.last + unreadable_) + unknown_->count();
             found_.max_acknowledged = std::max({found_.max_acknowledged, reach_, behind});
             found_.damage.push_back(damaged_line_ + "; " + number(follow_) + " whole entries follow" +
@@ -403,8 +405,8 @@ private:
     bool broken_ = false;
     std::uint64_t follow_ = 0;      // intact entries after the damage
     std::uint64_t reach_ = 0;       // lower bound of the last entry in segments in their place
-    std::uint64_t unreadable_ = 1;  // lower bound of the unreadable entries in between; 0: the segment's own beginning
-                                    // is damaged
+    std::uint64_t unreadable_ = 1;  // minimum number of entries that the damage makes unreadable; 0 if the segment's
+                                    // first bytes are damaged, or an entry is in the wrong place
     std::optional<unknown_entries> unknown_;
     std::string damaged_line_;
     std::string torn_at_;

@@ -5,15 +5,16 @@
 //         meaningless bytes. A crash leaves a torn end, and the member has never acknowledged it, so it is cut off.
 //   FLD2  Damage is an incomplete part followed by a complete one, an entry in the wrong place, or less than is known
 //         to be durable (durable_record.hpp). A member does not start with a damaged folder.
-//   FLD3  Only files that a start reads count: the newest snapshot, and the segments from which C-Raft takes the log.
-//         The notes report damage of other files.
-//   FLD4  The member has acknowledged no entry after `max_acknowledged` that has left a trace in the folder. These are
-//         traces:
+//   FLD3  Of the snapshots and segments, only those that a start reads can make a folder damaged: the newest snapshot,
+//         and the segments from which C-Raft takes the log. The notes report damage of other snapshots.
+//   FLD4  `max_acknowledged` is an upper bound: the member has acknowledged no later entry that has left a trace in the
+//         folder. These are traces:
 //           - the durable record's `last`, the snapshot's index, and the name of a closed segment
 //           - a complete entry after the damage, in a segment in its place
 //           - a complete entry that the durable record does not know (unknown_entries.hpp)
-//         An entry that the record knows is not after `last`. So a segment from another folder only adds entries that
-//         this member may have written beyond its record. Therefore `max_acknowledged` stays within the group's log.
+//         The last trace leaves out entries that the record knows, because they are not after `last`. So for this trace
+//         a segment from another folder adds only entries that this member may have written beyond its record.
+//         Therefore `max_acknowledged` stays within the group's log.
 //
 // Files, as C-Raft 0.15 names them: closed segments `first-last`, open segments `open-count`, and snapshots
 // `snapshot-term-index-time` with `.meta`. Of `metadata1` and `metadata2`, the one with the higher version counts.
@@ -38,7 +39,7 @@ struct folder_names {
 /// A torn end (FLD1).
 struct torn_end {
     std::string file;
-    std::uint64_t keep = 0;  ///< bytes
+    std::uint64_t keep = 0;  ///< how many bytes of the file stay; 0: the file is removed
     std::uint64_t bytes = 0;
 };
 
@@ -65,8 +66,8 @@ struct folder_contents {
     std::vector<piece> pieces;
 };
 
-/// Reads everything without changing it. `promised`: the folder has had a durable_record, so a missing one is damage.
-/// Throws backend::engine_error if a file cannot be read at all.
+/// Reads the whole folder without changing it. `promised`: the folder has had a durable_record, so a missing
+/// durable_record is damage. Throws backend::engine_error if a file cannot be read at all.
 [[nodiscard]] folder_contents read_folder(const std::string& folder, bool promised);
 
 /// Returns why a member does not start with the folder, and what the operator should do.

@@ -73,7 +73,8 @@ void write_log(const std::string& to, const std::string& from, const folder_cont
     sync_folder_of(to + "/metadata1");
 }
 
-/// Returns the reason why a member cannot continue with the intact part of its data. Returns an empty text if it can.
+/// Returns the reason why a member cannot continue with the intact part of its data, or an empty text if the member can
+/// continue.
 std::string hopeless(const folder_contents& found, const durable_promises& p) {
     if (found.snapshot_is_damaged) return "its snapshot cannot be read";
     if (found.first > found.snapshot_index + 1 && found.last >= found.first)

@@ -7,7 +7,7 @@
 //         begin at least `retry_ms` apart.
 //   IMG3  A close ends the image. Reports about stored pieces that arrive after the close are ignored.
 //
-// Thread safety: as the node's.
+// Not thread-safe: an image_writer belongs to the thread of its raft_node.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ public:
         std::size_t shards = 1024, bytes = 256u << 10;  ///< limits of a piece (state_machine::next_piece)
     };
     image_writer(state_machine& of, image_store& to, piece_limits pieces) : of_{of}, to_{to}, pieces_{pieces} {}
-    ~image_writer() = default;  // REQUIRES: no image is being written; the store may be destroyed
+    ~image_writer() = default;  // REQUIRES: no image is being written; the store may already be destroyed
     image_writer(const image_writer&) = delete;
     image_writer& operator=(const image_writer&) = delete;
 

@@ -11,7 +11,7 @@ namespace tutti::cluster::replica {
 struct delayed_disk_writes::delayed_batch {
     uv_work_t request{};
     delayed_disk_writes* of = nullptr;
-    std::size_t count = 0;  // writes that were finished when it began
+    std::size_t count = 0;  // callbacks that waited when the delay began
 };
 
 void delayed_disk_writes::complete(std::function<void()> callback) {

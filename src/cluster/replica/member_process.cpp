@@ -183,7 +183,7 @@ void member_process::on_clock_tick() {
     transport_->end_overdue_handshakes();
     sessions_.send_due_keepalives();
     address_book_->match_members(raft_node_->members());
-    address_book_->update(identity_.id, identity_.address);  // the log has the address that it had when it joined
+    address_book_->update(identity_.id, identity_.address);  // the log may have a former address of this member
     {
         group::status_reply now = requests_->status();
         const std::lock_guard hold{status_guard_};

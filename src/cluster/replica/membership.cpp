@@ -2,7 +2,8 @@
 //
 // A leader begins a change only after an entry of its own term was applied. By then the previous change was applied,
 // too. Otherwise two changes that do not know of each other could have majorities without a common member (Ongaro, "bug
-// in single-server membership changes", raft-dev 2015). The barrier before each change is that entry.
+// in single-server membership changes", raft-dev 2015). The barrier before each change is an entry of the
+// leader's own term.
 #include "cluster/replica/raft_node_impl.hpp"
 
 namespace tutti::cluster::replica {

@@ -26,7 +26,7 @@ struct key_hash {
 
 struct prepared_transaction {
     backend::blocking_transaction who;
-    version since = 0;       ///< the version of the state in which it was prepared
+    version since = 0;       ///< the version of the state after the prepare
     std::vector<key> reads;  ///< keys that it reads and does not write
     std::vector<backend::write> writes;
 };
@@ -59,7 +59,8 @@ private:
         const prepared_transaction* writer = nullptr;
         std::vector<const prepared_transaction*> readers;
     };
-    /// Returns false, and holds nothing, if another transaction blocks this one.
+    /// Adds a transaction and its holds. Returns false, and adds nothing, if a transaction with this id exists. Also
+    /// returns false if another transaction blocks the new one. The new one is added in this case, too.
     bool add(prepared_transaction t);
 
     std::map<std::string, prepared_transaction, std::less<>> all_;

@@ -110,8 +110,8 @@ int raft_node::impl::snapshot(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) {
     impl& b = *self.impl_;
     const std::uint64_t now = b.raft_.io->time(b.raft_.io);
     // C-Raft empties its log before it stores a snapshot of another member, and leaves the log empty if the store
-    // fails. The last applied entry then has no term, and C-Raft would ask for another snapshot before this one is
-    // complete.
+    // fails. The last applied entry then has no term. If this function returned 0, C-Raft would ask for another
+    // snapshot before the current one is complete.
     if (b.raft_.snapshot.pending.term == 0) return RAFT_BUSY;
     if (b.shim_->has_uncommitted_configuration() || !b.image_writer_.may_begin(now)) return RAFT_BUSY;  // try later
     try {
@@ -163,7 +163,7 @@ int raft_node::impl::restore(raft_fsm* fsm, raft_buffer* saved) {
         self.unreadable_reason_ = "out of memory for a snapshot of the group";
         return RAFT_NOMEM;
     }
-    raft_free(saved->base);  // belongs to this member once it is loaded
+    raft_free(saved->base);  // after a successful load, this function owns the buffer
     self.impl_->imaged_bytes_ = self.state_machine_.statistics().bytes;
     self.impl_->growth_ = self.impl_->growth_before_image_ = {};
     self.impl_->saved_index_ = self.impl_->raft_.log.snapshot.last_index;
@@ -363,7 +363,7 @@ void raft_node::flush() {
         b.finish_gets(b.gets_, 0);
         b.gets_.clear();
     }
-    // The lists are moved first, because an answer may add new requests. Those belong to the next flush.
+    // The lists are moved first, because an answer may add new requests, which belong to the next flush.
     const auto commits = std::move(b.commits_);
     const auto forgets = std::move(b.forgets_);
     b.commits_.clear();

@@ -50,7 +50,7 @@ struct raft_settings {
     unsigned heartbeat_ms = 100;
     unsigned snapshot_threshold = 0;  ///< RFT6: limit of the log's entries, of any size; 0: as `snapshot_bytes` allows
     unsigned snapshot_trailing = 1024;  ///< entries that stay after a snapshot, for members that are slightly behind
-    unsigned install_ms = 10000;  ///< how long a leader waits until a member has a snapshot; then it sends it again
+    unsigned install_ms = 10000;  ///< milliseconds after which a leader resends a snapshot that a member has not stored
     std::size_t max_entry_bytes = 1u << 20;  ///< commits beyond this go into the next entry; a single one may be
                                              ///< larger
     std::size_t snapshot_bytes =
@@ -61,7 +61,7 @@ struct raft_settings {
     std::size_t message_bytes = 1u << 20;  ///< limit of the entries in one message, except for a single larger one
     history_window history;
     std::size_t max_erased = state_machine::default_max_erased;  ///< RSM3: the same for all members
-    std::uint64_t lost_upto = 0;                                 ///< RFT5: the last entry that it has lost, or 0
+    std::uint64_t lost_upto = 0;                                 ///< RFT5: this member's last lost entry, or 0
 };
 
 /// The result of one request.
@@ -128,7 +128,7 @@ public:
     /// The data on its disk stays valid.
     [[nodiscard]] std::string failure() const;
 
-    /// Its position in the log.
+    /// The node's position in the log.
     struct log_status {
         std::uint64_t term = 0, last_index = 0, applied_index = 0;
         std::string_view role_name;  ///< leader, follower, candidate, unavailable

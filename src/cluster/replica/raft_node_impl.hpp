@@ -77,7 +77,7 @@ struct raft_node::impl {
     std::unique_ptr<shim> shim_;
     memory_image in_memory_;  // used if the settings name no store
     image_writer image_writer_;
-    applied_entry last_;  // of the latest applied entry, until its request is answered
+    applied_entry last_;  // the results of the latest applied entry, for the answers to its requests
     std::vector<pending_commit> commits_;
     std::vector<std::vector<key>> forgets_;
     std::vector<pending_get> gets_;

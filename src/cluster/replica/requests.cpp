@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t max_found = 8u << 20;        // bytes of records in one answer, unless it has only one record
 constexpr std::size_t max_changes_at_once = 1000;  // changes in one message
 constexpr unsigned max_batches = 2;                // batches that are pending at once (MBR1)
-constexpr std::size_t max_listed = 4096;           // buckets of the table that one request visits
+constexpr std::size_t max_listed = 4096;           // records that one list request visits, up to the end of a shard
 
 std::string text(group::reply_status what, const std::string& words) { return frame(what, group::text_reply{words}); }
 
@@ -133,8 +133,9 @@ private:
             const bool good = r.status == engine_status::good;
             answer_.all[i] = {good, good ? r.at : of_.raft_node_.state().latest(), sent(r.blocked_by)};
         } else {
-            // If one commit of an entry is refused or lost, so are all commits of that entry. With several entries, a
-            // lost entry decides the answer, because the answer must not claim that nothing was done.
+            // If one commit of a log entry is refused or lost, all commits of that entry are. The request's commits may
+            // be in several entries. If one of these entries is lost, the answer reports the loss, because the
+            // commits of the lost entry may still take effect.
             if (!none_ || r.status == engine_status::unknown) worst_ = r;
             none_ = true;
         }

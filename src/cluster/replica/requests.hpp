@@ -1,4 +1,4 @@
-// The requests of programs to a member: decodes them, passes them to the node, and sends its answers.
+// Serves the requests of programs to a member: decodes them, passes them to the node, and sends the node's answers.
 //
 //   MBR1  Requests that arrive while two batches are pending wait until one of these batches is answered, and are then
 //         sent together (RFT4). So all waiting requests share the time of the disk and of the network.
@@ -79,7 +79,7 @@ private:
     const std::shared_ptr<backend::group::credentials> credentials_;
     const std::function<std::uint64_t()> connections_rejected_;
     std::shared_ptr<request_batch> collecting_;
-    unsigned batches_ = 0;  // pending
+    unsigned batches_ = 0;  // pending batches (MBR1)
     bool shuts_down_ = false;
 };
 

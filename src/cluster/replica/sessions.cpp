@@ -9,7 +9,7 @@ namespace {
 
 using namespace backend::group;
 
-constexpr std::size_t max_waiting_bytes = max_reply;  // bytes that a program which follows a stream has not read
+constexpr std::size_t max_waiting_bytes = max_reply;  // bytes of a stream that the system has not accepted
 constexpr std::size_t read_at_once = 65536;
 constexpr std::size_t max_sessions = 4096;
 

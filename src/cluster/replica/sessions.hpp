@@ -60,12 +60,12 @@ private:
     bool send_raw(std::string bytes);
 
     sessions& of_;
-    uv_tcp_t* socket_;                              // null once it ends
+    uv_tcp_t* socket_;                              // null once the session has ended
     const std::unique_ptr<wire::tls_session> tls_;  // null: in the clear
     const bool has_member_rights_;
     std::string input_;
     std::string chunk_;
-    std::size_t waiting_bytes_ = 0;  // bytes that were sent, and that the program has not read
+    std::size_t waiting_bytes_ = 0;  // bytes to the program that the system has not accepted yet
     bool has_request_ = false;       // a request is pending
 };
 

@@ -73,7 +73,7 @@ void shim::allow_images(raft_io& io) noexcept {
 }
 
 shim& shim::of(const raft_io* io) {
-    return *static_cast<shim*>(static_cast<raft*>(io->data)->data);  // raft_init has set the first of these
+    return *static_cast<shim*>(static_cast<raft*>(io->data)->data);  // raft_init has set io->data
 }
 
 bool shim::has_uncommitted_configuration() const noexcept {
@@ -273,7 +273,7 @@ int shim::truncate(raft_io* io, raft_index from) {
     return failed;
 }
 
-/// Begins an image. C-Raft uses this call for nothing else, and waits for the result before it calls again.
+/// Begins an image. C-Raft calls this function only for images, and at most once until it has the result.
 int shim::async_work(raft_io* io, raft_io_async_work* request, raft_io_async_work_cb done) {
     request->cb = done;
     of(io).image_ = request;
@@ -294,7 +294,7 @@ int shim::snapshot_put(raft_io* io, unsigned trailing, raft_io_snapshot_put* req
     const int failed = self.under_.snapshot_put(io, trailing, request, snapshot, done);
     if (failed != 0) return failed;
     if (trailing == 0) {
-        // Handles a snapshot of another member, which replaces the log.
+        // The snapshot comes from another member, and replaces the log.
         self.accept();
         self.all_.clear();
         self.next_ = snapshot->index + 1;

@@ -1,9 +1,10 @@
 // A layer between C-Raft and its disk and network, which corrects errors of Debian's release (0.15).
 //
 // *What a leader counts.* A leader may count acknowledgements only for an entry of its own term. Once a majority has
-// that entry, all entries before it are committed, too (Ongaro, dissertation 2014, section 3.6.2). This C-Raft also
-// counts for entries of earlier terms, which a later leader may replace. So a leader begins with an entry of its own.
-// The shim lowers acknowledgements of earlier entries to the index that is already committed.
+// that entry, all entries before it are committed, too (Ongaro, dissertation 2014, section 3.6.2). This release
+// of C-Raft also counts acknowledgements for entries of earlier terms, which a later leader may replace. So a leader
+// begins its term with an entry of this term. The shim lowers acknowledgements of earlier entries to the index that is
+// already committed.
 //
 // *A configuration that is truncated from the log.* A member uses the newest configuration in its log, committed or
 // not. If another leader's entries replace that configuration, the member must return to the previous one. C-Raft
@@ -15,7 +16,7 @@
 //
 // *What a follower acknowledges.* A leader assumes that a follower's log equals its own up to the acknowledged index.
 // C-Raft acknowledges everything that the follower has stored, even entries of an earlier leader that were not compared
-// yet. The leader then commits an entry that only it has, and a later leader does not have this entry
+// yet. The leader then commits an entry that no other member has, and a later leader lacks this entry
 // (tests/cluster/replica found this). So the shim lowers the acknowledgement to the end of the entries that a message
 // of this term has compared. (The consistency check covers the entries of the message and all earlier entries, but no
 // later ones: Ongaro, section 3.5.)
@@ -27,10 +28,10 @@
 // *Entries that a member lacks.* C-Raft sends all missing entries in one message, and again at each heartbeat.
 // entry_sender.hpp divides them into smaller messages.
 //
-// *A write that fails.* C-Raft then truncates its log, and crashes if a second write is in progress. So the shim does
-// not report the failure to C-Raft. No request that waits for the write is answered any more, and the node reports the
-// failure of its disk. When C-Raft has been closed, the shim reports success for these writes, which then has no
-// effect.
+// *A write that fails.* After a failed write, C-Raft truncates its log, and crashes if a second write is in progress.
+// So the shim does not report the failure to C-Raft. No request that waits for the write is answered any more, and the
+// node reports the failure of its disk. While C-Raft closes, the shim reports success for these writes. The reports
+// then have no effect.
 //
 // Not thread-safe: a shim belongs to the thread of its node.
 #pragma once
@@ -111,14 +112,14 @@ private:
     raft_index first_own_ = 0;     // the first entry of that term
     int failed_ = 0;
     verified verified_;
-    raft_index compared_ = 0;  // by the message that is being received; 0: no comparison is pending
+    raft_index compared_ = 0;  // last entry that the message being received compares; 0: no comparison is pending
     std::vector<std::unique_ptr<pending_append>> unreported_;
     raft_index lost_upto_;
     std::function<void()> write_image_;
     raft_io_async_work* image_ = nullptr;  // C-Raft waits for this image
     std::function<void()> on_recovered_;
     raft_index next_ = 1;                    // index of the entry that is appended next
-    std::map<raft_index, std::string> all_;  // encoded; the first is committed
+    std::map<raft_index, std::string> all_;  // encoded configurations by index; the first is committed
 };
 
 }  // namespace tutti::cluster::replica

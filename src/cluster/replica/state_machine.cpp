@@ -44,8 +44,8 @@ applied_entry state_machine::apply(std::string_view bytes) {
 
 void state_machine::drop_erased(std::size_t erased_now) {
     if (erased_.size() <= max_erased_) return;
-    // Drops more records than the entry has erased, so that their number falls. The limit of drops keeps each entry
-    // short.
+    // May drop more records than the entry has erased, so that the number of erased records falls. The limit of drops
+    // keeps each entry short.
     std::size_t max_drops = erased_now + max_erased_ / 2 + 1;
     ++latest_;
     version dropped = 0;
@@ -167,7 +167,7 @@ void state_machine::put(std::string_view of, record is, version since, version h
     versioned_record& c = place->second;
     save_for_image(k, c);
     count(k, c.now, false);
-    // A record that one commit writes twice has one version, and is kept once.
+    // If one commit writes a record twice, the record has one new version, and its former state is kept once.
     if (c.since != since) {
         const std::size_t bytes = k.size() + c.now.bytes.size();
         order_.push_back({since, k, bytes});
@@ -201,8 +201,8 @@ void state_machine::shrink() {
             const replaced_write& r = order_.front();
             record_table& all = shard(r.of);
             if (const auto at = all.find(r.of); at != all.end()) {
-                // The loop finds nothing in a record that was forgotten and made again, because its former states are
-                // newer.
+                // If the record was forgotten and made again, the loop drops nothing, because every former state of the
+                // record was replaced after the floor.
                 versioned_record& c = at->second;
                 while (c.before && (c.before->size() > 1 ? (*c.before)[1].since : c.since) <= floor_) {
                     c.before->pop_front();

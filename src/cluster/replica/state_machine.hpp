@@ -24,9 +24,9 @@
 //         it is finished, if it commits. Until then the transaction holds the keys of its reads and writes
 //         (prepared_transactions.hpp). A commit that conflicts with the transaction is refused, and the answer names
 //         the transaction's id. A get of a record that the transaction writes is refused likewise, in the state after
-//         the prepare and in later states. The reason: this group does not know the decision, by which the record may
-//         already be replaced. The state after a prepare has a version of its own. So a member that has a state of that
-//         version knows which transactions were prepared then.
+//         the prepare and in later states. The reason: this group does not know the decision, and the decision may
+//         already have replaced the record. The state after a prepare has a version of its own. So a member that has a
+//         state of that version knows which transactions were prepared then.
 //   RSM6  A transaction is finished at most once. A transaction that is not prepared here is not finished. It is not
 //         prepared again either, because no program sends a prepare twice. A transaction counts as a commit of the
 //         moment when it is finished (RSM1).
@@ -88,7 +88,7 @@ struct applied_entry {
 struct state_statistics {
     std::size_t objects = 0;
     std::size_t erased = 0;                       ///< records of which only the version is kept
-    std::size_t bytes = 0;                        ///< keys and values of both
+    std::size_t bytes = 0;                        ///< keys and values of existing and erased records
     std::size_t kept_writes = 0, kept_bytes = 0;  ///< in the history window
     std::size_t prepared = 0;                     ///< transactions that wait to be finished (RSM5)
 };
@@ -114,7 +114,7 @@ public:
 
     /// Appends the next piece of the current records with the wanted keys, from the position that the last call
     /// returned. Starts over if that position belongs to another state machine. Appends complete shards, until it has
-    /// visited `max_records` records or appended `max_bytes`.
+    /// visited `max_records` records or appended `max_bytes`. Each shard counts as one more visited record.
     struct list_position {
         std::uint64_t buckets = 0, next = 0;  ///< next = buckets: the whole table has been listed
     };
@@ -164,14 +164,14 @@ private:
         backend::record is;
         version since = 0;
         version held_from =
-            no_version;  // RSM5: from that state on, the prepared write that replaced it may have been decided
+            no_version;  // RSM5: from this state on, the prepared write that replaced the record may have been decided
     };
     /// A record, and its former states, the oldest first.
     struct versioned_record {
         backend::record now;
         version since = 0;  ///< the state in which it arrived: its version, or later if it was imported
         std::unique_ptr<std::deque<previous_record>> before;  // null: there are none
-        std::uint32_t image = 0;  // RSM8: the latest image that has this record's former state
+        std::uint32_t image = 0;  // RSM8: number of the latest image during which this record was changed
     };
     static constexpr version no_version = ~version{0};
     struct replaced_write {

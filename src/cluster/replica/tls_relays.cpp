@@ -25,7 +25,7 @@ struct tls_relays::side {
 struct tls_relays::tls_relay : std::enable_shared_from_this<tls_relay> {
     tls_relays* all = nullptr;
     std::unique_ptr<wire::tls_session> tls;
-    side out, in;  // to the other member; to C-Raft
+    side out, in;  // `out` leads to the other member, and `in` to C-Raft
     bool ended = false;
 
     [[nodiscard]] side& other(const side& s) noexcept { return &s == &out ? in : out; }

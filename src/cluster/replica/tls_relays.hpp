@@ -2,8 +2,8 @@
 // socket pair. A relay at the other end encrypts the bytes that C-Raft writes, and sends them to the other member. The
 // relay decrypts the bytes that arrive from that member, and passes them to C-Raft.
 //
-//   RLY1  A relay reads from one side only while the other side accepts bytes. So a relay buffers at most `most_kept`
-//         bytes and one read for each direction.
+//   RLY1  A relay reads from one side only while the other side accepts bytes. So a relay buffers at most
+//         `max_pending_bytes` bytes and one read for each direction.
 //   RLY2  When one side ends, the relay ends the other side, too. Pending bytes may be lost, as on any broken
 //         connection. Raft sends lost messages again.
 //
@@ -28,8 +28,8 @@ public:
     tls_relays(const tls_relays&) = delete;
     tls_relays& operator=(const tls_relays&) = delete;
 
-    /// Adds a relay. Returns the end for C-Raft, which closes it and then calls raft_free for it. Returns null if
-    /// memory or file descriptors run out. The relay then closes the connection.
+    /// Adds a relay. Returns the end for C-Raft. C-Raft closes this end, and then calls raft_free for it. Returns
+    /// null if memory or file descriptors run out. The relay then closes the connection.
     [[nodiscard]] uv_stream_t* add(identified_connection a);
     void end_all();
     [[nodiscard]] bool empty() const noexcept { return all_.empty(); }

@@ -28,7 +28,7 @@ constexpr std::size_t read_at_once = 16384;  // under TLS
 // Keep-alive of TCP: idle seconds before the first probe, the number of probes, and the seconds between them.
 constexpr int idle_s = 10, probes = 3, probe_interval_s = 10;
 constexpr const char* beyond_loopback = "is beyond loopback, and this member has no certificate for TLS: give it one";
-constexpr int unacknowledged_ms = 10'000;  // a member's connection is closed after this time
+constexpr int unacknowledged_ms = 10'000;  // a member's connection ends if sent bytes stay unacknowledged for this time
 
 uv_handle_t* handle(uv_tcp_t* s) { return reinterpret_cast<uv_handle_t*>(s); }
 
@@ -55,8 +55,8 @@ void set_up(uv_tcp_t* s) {
 }
 
 /// Makes the kernel end a connection whose bytes stay unacknowledged. C-Raft then connects again as soon as the member
-/// can be reached. Without this limit, it would wait for one of the kernel's retransmissions, which become rarer and
-/// rarer.
+/// can be reached. Without this limit, C-Raft would wait for one of the kernel's retransmissions, which become rarer
+/// and rarer.
 void set_send_timeout(uv_tcp_t* s) { set(s, TCP_USER_TIMEOUT, unacknowledged_ms); }
 
 /// Returns the peer's address for messages. Leaves out the port, because each connection has another one.
@@ -82,7 +82,7 @@ struct transport::impl {
         std::string chunk;
         std::string input;  // received plain bytes
         std::size_t awaited = 0;
-        bool over = false;  // it was rejected, and waits for the other side to close
+        bool over = false;  // the connection was rejected, and waits until the other side closes
         std::list<std::unique_ptr<half_open_connection>>::iterator place;
         // of an outgoing connection:
         raft_uv_connect* asked = nullptr;
@@ -90,7 +90,7 @@ struct transport::impl {
         std::string address;
         uv_connect_t connecting{};
         uv_getaddrinfo_t resolving{};
-        bool resolves = false;  // its name is being looked up, which may outlast the socket
+        bool resolves = false;  // a lookup of the peer's name is pending, and may outlast the socket
         bool closed = false;
         int failed = 0;  // RAFT_…, once it is being closed
 
@@ -154,7 +154,7 @@ struct transport::impl {
         callback(&face);
     }
 
-    /// Reads until `awaited` bytes have arrived, and then continues the handshake.
+    /// Reads until `input` has `want` bytes, and then continues the handshake.
     static void read(half_open_connection& h, std::size_t want) {
         h.awaited = want;
         if (h.input.size() >= want) return h.of->process_input(h);
@@ -210,7 +210,8 @@ struct transport::impl {
         log_rejection(whereabouts_of(h.socket) + " " + why);
         await_close(h);
     }
-    /// Waits until the other side closes. A close with unread bytes would drop the last message to the other side.
+    /// Waits until the other side closes. If this side closed with unread bytes, the other side could lose the
+    /// last message.
     static void await_close(half_open_connection& h) {
         h.over = true;
         read(h, std::numeric_limits<std::size_t>::max());

@@ -1,5 +1,5 @@
-// The port of a member. A connection begins with a TLS handshake, if members have certificates, and a hello. Then it
-// belongs to C-Raft, or to a program.
+// The port of a member. A connection begins with a TLS handshake, if members have certificates, and a hello. Then
+// the connection belongs to C-Raft, or to a program.
 //
 //   GTR1  A connection that has not identified itself within two seconds is closed. Until then it uses little memory: a
 //         hello, or the bytes of a handshake. If there are `max_half_open` such connections, a new one replaces the

@@ -1,6 +1,6 @@
-// Counts the intact entries after the damage in a log that this member may have acknowledged beyond its durable record
-// (durable_record.hpp). Not every intact entry counts, because its file may have come from another member, or from
-// another place of the log. Only the ring of digests shows this.
+// Examines the intact entries after the damage in a log. Counts the entries that this member may have acknowledged
+// beyond its durable record (durable_record.hpp). Not every intact entry counts, because the entry's file may have come
+// from another member, or from another place of the log. Only the ring of digests shows this origin.
 //
 //   UNK1  The ring has a digest of every entry up to `last` that the log has had since its last snapshot. So an entry
 //         that equals the ring's entry of any index is already counted by `last`, wherever the entry lies now.
@@ -44,8 +44,8 @@ private:
     std::uint64_t at_ = 0;              // index of the previous entry; 0: it is not known
     std::uint64_t maybe_ = 0;           // possible index of the previous entry, if it is uncertain (UNK3)
     bool is_behind_ = false;            // the last known entry is `last`
-    std::uint64_t run_ = 0;             // that of the previous entry
-    std::uint64_t left_ = 1ULL << 25;   // comparisons
+    std::uint64_t run_ = 0;             // run of the previous entry
+    std::uint64_t left_ = 1ULL << 25;   // comparisons that are left
     std::vector<logged_entry> before_;  // counted entries in a row, up to the next entry
 };
 

@@ -6,7 +6,8 @@
 
 namespace tutti::cluster::replica {
 
-/// Returns the content, or nothing if there is no such file. Throws backend::engine_error if it cannot be read.
+/// Returns the content, or nothing if there is no such file. Throws backend::engine_error if the file cannot
+/// be read.
 [[nodiscard]] std::optional<std::string> read_whole(const std::string& file);
 
 /// Syncs the folder of `file`, so that created and removed names in it are on the disk. Throws backend::engine_error.
