@@ -7,14 +7,16 @@ object_entry* entry_table::find_in_index(const object_id& id) noexcept {
     return at != index_.end() ? at->second : nullptr;
 }
 
+// The entry is counted last. If memory runs out before, the table contains what it contained.
 object_entry& entry_table::add(const object_id& id) {
-    object_entry& e = *pool_[size_++];
+    object_entry& e = *pool_[size_];
     e.id = id;
-    if (size_ == max_scanned + 1) {
-        for (const auto& each : all()) index_.emplace(each->id, each.get());
+    if (size_ == max_scanned) {
+        for (std::size_t i = 0; i <= size_; ++i) index_.emplace(pool_[i]->id, pool_[i].get());
     } else if (size_ > max_scanned) {
         index_.emplace(id, &e);
     }
+    ++size_;
     return e;
 }
 
