@@ -78,18 +78,16 @@ const Choice& from_environment(const char* variable, const Choice& fallback,
 // any dynamic initialization.
 constinit std::atomic<const core::instance*> chosen{nullptr};
 
-bool always_listens(const core::policy* p) noexcept {
-    return p != nullptr && p->start != nullptr && !p->listens_on_demand;
-}
+/// Returns true if the policy `p` listens, because it handles the event `start`. `p` may be null.
+bool has_start_event(const core::policy* p) noexcept { return p != nullptr && p->start != nullptr; }
 
 /// Makes `p` the process's policy instead of `before`. Returns false if the process has another policy than `before`.
 /// The thread that replaces a policy also removes the old policy's listener. So `listeners` is right even if several
 /// threads choose at the same time.
 bool replace_policy(const core::policy*& before, const core::policy& p) noexcept {
-    if (always_listens(&p)) core::listen();
+    if (has_start_event(&p)) core::listen();
     const bool done = chosen_policy.compare_exchange_strong(before, &p, std::memory_order_acq_rel);
-    if (always_listens(done ? before : &p)) core::stop_listening();
-    if (done && before != nullptr && before->leave != nullptr && before != &p) before->leave();
+    if (has_start_event(done ? before : &p)) core::stop_listening();
     return done;
 }
 

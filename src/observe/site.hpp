@@ -17,8 +17,7 @@ struct site {
     unsigned line;
     const char* given_name;  // the pointer that was given; saves comparing the text
     std::atomic<const char*> irrevocable_reason{nullptr};
-    std::atomic<void*> deadlines{nullptr};   // core/modes/site_times.hpp; set when a block with a deadline has run here
-    std::atomic<void*> contention{nullptr};  // what a policy has recorded about the site; never freed
+    std::atomic<void*> deadlines{nullptr};  // core/modes/site_times.hpp; set when a block with a deadline has run here
 };
 
 /// Return the place of a call. If the call came through the C interface, its slot contains a mark.

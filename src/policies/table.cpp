@@ -1,6 +1,5 @@
 #include "policies/table.hpp"
 
-#include "policies/adaptive.hpp"
 #include "policies/contention_managers.hpp"
 #include "policies/self_abort.hpp"
 #include "policies/serialize_kernel.hpp"

@@ -633,7 +633,7 @@ TEST_F(open_nesting_test, is_undone_while_an_irrevocable_block_waits) {
 TEST_F(open_nesting_test, lets_an_undo_pass_waiters_for_its_lock) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const std::string before{policy_in_force()};
-    for (const char* policy : {"serialize", "serialize-spin", "serialize-soft", "serialize-kernel", "adaptive"}) {
+    for (const char* policy : {"serialize", "serialize-spin", "serialize-soft", "serialize-kernel"}) {
         const support::watchdog dog{test_name() + " under " + policy};
         use_policy(policy);
         std::atomic<bool> stepped{false}, owned{false}, undone{false};

@@ -84,7 +84,7 @@ TEST_F(cluster_policies, bound_the_attempts) {
     EXPECT_EQ(attempts_under(policy::karma), 2);
     EXPECT_EQ(attempts_under(policy::aggressive), 1);
     for (const policy p : {policy::patient, policy::backoff, policy::delay, policy::yield, policy::serialize,
-                           policy::adaptive, policy::priority, policy::deadline})
+                           policy::priority, policy::deadline})
         EXPECT_EQ(attempts_under(p), attempts_to_commit) << static_cast<int>(p);
     EXPECT_EQ(attempts_under(policy::suicide), max_attempts) << "it is the baseline, without a bound";
     EXPECT_GT(nodes[0]->status().reserving_attempts, 0u);

@@ -193,7 +193,7 @@ TEST_P(cluster_rejoin_by_transport, does_not_disturb_blocks_of_any_policy) {
     support::watchdog guard{"does_not_disturb_blocks_of_any_policy"};
     static constexpr policy all[]{policy::patient,    policy::priority, policy::timestamp, policy::suicide,
                                   policy::aggressive, policy::backoff,  policy::karma,     policy::serialize,
-                                  policy::deadline,   policy::delay,    policy::adaptive,  policy::yield};
+                                  policy::deadline,   policy::delay,    policy::yield};
     trio t{"policies", GetParam()};
     const std::array ids{t.nodes[0]->id_at(0, {1, 0}), t.nodes[0]->id_at(1, {1, 1}), t.nodes[0]->id_at(2, {1, 2})};
     const auto sum_at = [&](node& n, tx& x) {

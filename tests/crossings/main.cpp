@@ -52,7 +52,7 @@ double slowdown_factor() { return tutti::support::slowdown > 1 ? 3 : 1; }
         "                       [--hang <seconds>] [--tries <n>] [--threads one|many]\n"
         "                       [--minutes <n>] [--from-many <seed>]\n"
         "                       [--with <step>,:<option>...] [--without <step>,:<option>...]\n"
-        "  an algorithm or policy may be 'all': all that this machine runs, and six that differ\n"
+        "  an algorithm or policy may be 'all': all that this machine runs, and five that differ\n"
         "  --programs pairs ends when every pair of features has had its program\n"
         "  TUTTI_CROSSINGS_SEED=<seed>      runs the programs of that seed alone\n"
         "  TUTTI_CROSSINGS_PROGRAM=<text>   runs that program, or the one in the file @<path>\n"
@@ -172,12 +172,12 @@ std::vector<std::string> algorithms(const arguments& how) {
     return all;
 }
 
-/// Returns six different policies that bound the restarts of a block. If one transaction runs at a time, no policy is
+/// Returns five different policies that bound the restarts of a block. If one transaction runs at a time, no policy is
 /// ever consulted.
 std::vector<std::string> policies(const arguments& how, const std::string& algorithm) {
     if (how.of.policy != "all") return {how.of.policy};
     if (algorithm == "serial" || algorithm == "global-lock") return {"patient"};
-    return {"patient", "backoff", "karma", "timestamp", "serialize", "adaptive"};
+    return {"patient", "backoff", "karma", "timestamp", "serialize"};
 }
 
 }  // namespace

@@ -13,12 +13,11 @@ struct flavour {
     std::string_view name;  ///< the name as a test suite
     std::string_view algorithm;
     clock_state clock = clock_state::counting;
-    std::string_view policy = "patient";  ///< any other policy runs only the programs about conflicts
-    bool queued = false;                  ///< under `adaptive`: every block waits in the queue of its site
+    std::string_view policy = "patient";  ///< any other policy runs only the programs about conflicts and modes
     unsigned hardware_fails = 0;          ///< one of this many steps of a hardware attempt fails; 0: none
 };
 
-inline constexpr std::array<flavour, 25> flavours{{
+inline constexpr std::array<flavour, 24> flavours{{
     {"wb_etl", "wb-etl"},
     {"wb_etl_deferred", "wb-etl", clock_state::deferred},
     {"wb_etl_switching", "wb-etl", clock_state::about_to_switch},
@@ -29,8 +28,8 @@ inline constexpr std::array<flavour, 25> flavours{{
     {"wb_ctl_switching", "wb-ctl", clock_state::about_to_switch},
     {"norec", "norec"},
     {"hytm", "hytm"},
-    {"hytm_failing", "hytm", clock_state::counting, "patient", false, 2},
-    {"htm_failing", "htm", clock_state::counting, "patient", false, 2},
+    {"hytm_failing", "hytm", clock_state::counting, "patient", 2},
+    {"htm_failing", "htm", clock_state::counting, "patient", 2},
     {"serial", "serial"},
     {"global_lock", "global-lock"},
     {"wt_etl_late", "wt-etl", clock_state::late},
@@ -40,7 +39,6 @@ inline constexpr std::array<flavour, 25> flavours{{
     {"wb_etl_aggressive", "wb-etl", clock_state::late, "aggressive"},
     {"wb_etl_timestamp", "wb-etl", clock_state::counting, "timestamp"},
     {"wb_etl_serialize", "wb-etl", clock_state::counting, "serialize"},
-    {"wb_etl_queued", "wb-etl", clock_state::counting, "adaptive", true},
     {"wb_ctl_aggressive", "wb-ctl", clock_state::late, "aggressive"},
     {"wb_ctl_timestamp", "wb-ctl", clock_state::counting, "timestamp"},
     {"norec_aggressive", "norec", clock_state::late, "aggressive"},

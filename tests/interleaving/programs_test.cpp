@@ -41,13 +41,10 @@ const std::vector<program>& programs_without_time_limits() {
     return some;
 }
 
-/// Returns the programs for a flavour. In some programs about modes, a thread ahead in the queue would wait for one
-/// that queues without a limit.
+/// Returns the programs for a flavour.
 const std::vector<program>& programs_of(const flavour& under) {
     if (under.hardware_fails != 0) return programs_without_attempt_counts();
     if (under.clock == clock_state::ending) return programs_without_time_limits();
-    static const std::vector<program> conflicts = conflict_programs();
-    if (under.queued) return conflicts;
     return under.policy == "patient" ? all_programs() : conflicts_and_modes();
 }
 

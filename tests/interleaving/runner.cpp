@@ -10,7 +10,6 @@
 #include "api/configuration.hpp"
 #include "core/lifecycle/registry.hpp"
 #include "hardware/software_htm.hpp"
-#include "policies/adaptive.hpp"
 #include "pristine.hpp"
 #include "tutti/policy.hpp"
 #include "world.hpp"
@@ -95,8 +94,8 @@ void look_back(int number) {
 /// Runs the executions of one program.
 class laboratory {
 public:
-    laboratory(const program& what, clock_state clock, bool queued, unsigned hardware_fails)
-        : program_{what}, clock_{clock}, queued_{queued}, hardware_fails_{hardware_fails} {
+    laboratory(const program& what, clock_state clock, unsigned hardware_fails)
+        : program_{what}, clock_{clock}, hardware_fails_{hardware_fails} {
         for (int i = 0; i < static_cast<int>(what.threads.size()); ++i) {
             threads_.emplace_back([this, i] { live(program_, i); });
         }
@@ -106,8 +105,6 @@ public:
     trial run(strategy& how) {
         make_engine_pristine(clock_);
         tutti::hardware::software_htm::set_conditions({.one_in = hardware_fails_});
-        using tutti::policies::max_queue_wait;
-        tutti::policies::enqueue_for_test(queued_ ? max_queue_wait::unlimited : max_queue_wait::as_measured);
         next_world(journal_);
         trial t{scheduler_.run(threads_, how), std::nullopt};
         if (t.ran.end == ending::complete) {
@@ -138,7 +135,6 @@ private:
 
     const program& program_;
     clock_state clock_;
-    bool queued_;
     unsigned hardware_fails_;
     scheduler scheduler_;
     journal journal_;
@@ -174,7 +170,7 @@ result run_program(const program& what, const flavour& under, const limits& how_
     tutti::core::choose_algorithm_for_test(under.algorithm);
     tutti::use_policy(under.policy);
     tutti::core::injected_fault = omitted_step;
-    laboratory lab{what, under.clock, under.queued, under.hardware_fails};
+    laboratory lab{what, under.clock, under.hardware_fails};
     result found;
     if (const char* const only_this = environment("TUTTI_INTERLEAVE_REPLAY")) {
         if (environment("TUTTI_INTERLEAVE_POINTS") != nullptr) lab.show_switches();

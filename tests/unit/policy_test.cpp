@@ -67,6 +67,20 @@ TEST(policies, are_chosen_by_name) {
     use_policy(before);
 }
 
+TEST(policies, have_a_listener_if_they_handle_start) {
+    const std::string before{policy_in_force()};
+    use_policy("patient");
+    const std::uint32_t quiet = listeners.load(std::memory_order_relaxed);
+    for (const policy* p : all()) {
+        const std::uint32_t expected = quiet + (p->start != nullptr ? 1 : 0);
+        use_policy(p->name);
+        EXPECT_EQ(listeners.load(std::memory_order_relaxed), expected) << p->name;
+        use_policy(p->name);
+        EXPECT_EQ(listeners.load(std::memory_order_relaxed), expected) << p->name;
+    }
+    use_policy(before);
+}
+
 // Many threads, few variables, some visible readers: under every policy, none hangs and no update is lost.
 TEST(policies, keep_every_increment) {
     constexpr unsigned threads = 6;
@@ -282,6 +296,30 @@ TEST(wait_for_commit_test, ends_when_the_winner_fails) {
     begun.wait();
     proceed.count_down();
     wait_for_commit(attach(), *winner, state, true);
+    runner.join();
+}
+
+TEST(wait_for_commit_test, ends_when_the_winner_sleeps_in_retry) {
+    var<bool> open;
+    std::latch begun{1}, proceed{1};
+    descriptor* winner = nullptr;
+    word state = 0;
+    std::thread runner{[&] {
+        unsigned attempts = 0;
+        atomically([&](tx& t) {
+            if (++attempts == 1) {
+                winner = &descriptor::of(t);
+                state = winner->state.load(std::memory_order_relaxed);
+                begun.count_down();
+                proceed.wait();
+            }
+            if (!open.get(t)) tutti::retry(t);
+        });
+    }};
+    begun.wait();
+    proceed.count_down();
+    wait_for_commit(attach(), *winner, state, false);
+    open.store(true);
     runner.join();
 }
 

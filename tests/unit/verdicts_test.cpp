@@ -37,7 +37,6 @@ struct situation {
 /// Returns the verdicts of policies that ignore the parties, and `special` for the others.
 std::map<std::string_view, verdict> with(std::map<std::string_view, verdict> special) {
     std::map<std::string_view, verdict> all{{"patient", W},
-                                            {"adaptive", W},
                                             {"suicide", A},
                                             {"delay", A},
                                             {"backoff", A},
@@ -86,7 +85,7 @@ const std::vector<situation>& situations() {
         {"two visible readers, self is older",
          {.draws_age = 1, .visible = true},
          {.draws_age = 2},
-         with({{"timestamp", K}, {"karma", K}, {"priority", K}, {"deadline", K}, {"patient", K}, {"adaptive", K}}),
+         with({{"timestamp", K}, {"karma", K}, {"priority", K}, {"deadline", K}, {"patient", K}}),
          abort_cause::conflict_visible_read},
         {"two visible readers, self is younger",
          {.draws_age = 2, .visible = true},

@@ -20,7 +20,6 @@
     X(serialize, SERIALIZE) /* as serialize_spin, but sleeps */ \
     X(serialize_soft, SERIALIZE_SOFT) /* runs at a lower priority until all winners have committed (algorithm 2) */ \
     X(yield, YIELD) /* aborts itself and yields the processor once (algorithm 3) */ \
-    X(adaptive, ADAPTIVE) /* as patient; serializes the blocks of a site while measurements show a gain */ \
     X(serialize_kernel, SERIALIZE_KERNEL) /* as serialize, but sleeps in the kernel module if there is one (5) */ \
     X(serialize_soft_kernel, SERIALIZE_SOFT_KERNEL) /* as serialize_soft, by the kernel module (5) */
 // clang-format on

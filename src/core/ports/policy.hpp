@@ -6,7 +6,7 @@
 // then costs nothing. All event functions are called on the thread that runs `self`.
 //
 //   event     when                                           may
-//   start     an attempt begins, before its snapshot         announce a rank; wait a bounded time
+//   start     an attempt begins, before its snapshot         announce a rank
 //   conflict  self conflicts with `other`, which runs        read the ranks of both
 //   abort     the attempt is rolled back                     announce a rank
 //   pause     between two attempts, when self holds nothing  wait, through core/waiting/waiting.hpp; not after restart
@@ -56,16 +56,12 @@ struct policy {
     void (*start)(descriptor& self) noexcept = nullptr;
     void (*abort)(descriptor& self) noexcept = nullptr;
     void (*end)(descriptor& self) noexcept = nullptr;
-    /// Called when another policy has become the policy of the process.
-    void (*leave)() noexcept = nullptr;
     /// Called when the process forks (core/lifecycle/fork.hpp). `self` is the descriptor of the forking thread, or null
     /// if the thread has no descriptor.
     void (*copy)(copying step, const descriptor* self) noexcept = nullptr;
     /// True if the runtime helps a transaction that keeps losing (core/conflict/contention_rank.hpp), which bounds its
     /// restarts.
     bool bounded = true;
-    /// True if the policy calls `listen` itself while it needs the start events of first attempts.
-    bool listens_on_demand = false;
     remote_conflict_rules remote{};
 };
 

@@ -254,7 +254,6 @@ struct execution {
     std::uint64_t age = 0;
     std::uint32_t defeats = 0;
     bool was_defeated = false;
-    bool queued = false;         // the execution has joined a queue; see core/waiting/execution_queue.hpp
     bool interruptible = false;  // an interruption may end the current wait; see core/lifecycle/interrupt.hpp
     // The execution is irrevocable only to make sure that it commits, or commits in time. The body may still retry and
     // restart.

@@ -128,10 +128,8 @@ bool may_own_outside(const descriptor& self) noexcept { return runs_undo_action(
 
 /// Waits for one attempt instead of the whole execution, because self may own something (may_own_outside). The attempt
 /// always ends, because its wait for an abstract lock is bounded. After its end, it owns nothing.
-void wait_for_attempt(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until) noexcept {
-    std::optional<base::deadline> late = wait_limit(self);
-    if (until && (!late || *until < *late)) late = until;
-    wait_for(self, other, seen, late);
+void wait_for_attempt(descriptor& self, descriptor& other, word seen) noexcept {
+    wait_for(self, other, seen, wait_limit(self));
 }
 
 }  // namespace
@@ -192,15 +190,13 @@ void wait_holding_locks(descriptor& self, descriptor& other, word seen, const or
     });
 }
 
-void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning,
-                     std::optional<base::deadline> until) noexcept {
-    if (may_own_outside(self)) return wait_for_attempt(self, other, seen, until);
+void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning) noexcept {
+    if (may_own_outside(self)) return wait_for_attempt(self, other, seen);
     const waiting w{self, other, seen};
     const auto done = [&] {
         return has_execution_ended(other, seen) || w.in_a_cycle() || is_interrupted_before_attempt(self);
     };
-    std::optional<base::deadline> late = wait_limit(self);
-    if (until && (!late || *until < *late)) late = until;
+    const std::optional<base::deadline> late = wait_limit(self);
     if (spinning && self.hooks == nullptr) {
         while (!done() && !(late && base::now() >= *late)) base::spin_turn();
     } else {

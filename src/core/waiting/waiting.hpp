@@ -56,13 +56,12 @@ void wait_holding_locks(descriptor& self, descriptor& other, word seen, const or
 
 /// Waits until the execution of `other` that includes the attempt with the state `seen` has committed or ended
 /// otherwise. Restarts of that execution do not end the wait. Returns earlier when that execution waits for self in the
-/// same way, directly or through other executions. Also returns when self has to become stricter or to end, or at
-/// `until`. A preemptable context switches meanwhile. Any other context spins all the time if `spinning` is true, and
-/// sleeps otherwise. In an undo action or an on_abort handler, self may hold an abstract lock or an owned resource. The
+/// same way, directly or through other executions. Also returns when self has to become stricter or to end. A
+/// preemptable context switches meanwhile. Any other context spins all the time if `spinning` is true, and sleeps
+/// otherwise. In an undo action or an on_abort handler, self may hold an abstract lock or an owned resource. The
 /// function then waits only for the attempt with the state `seen`, because the execution may need the lock or the
 /// resource to commit. REQUIRES: self owns no orec.
-void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning,
-                     std::optional<base::deadline> until = std::nullopt) noexcept;
+void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning) noexcept;
 
 /// Waits as the function above does, but sleeps by `how` if possible.
 void wait_for_commit(descriptor& self, descriptor& other, word seen, const kernel_sleep& how) noexcept;
