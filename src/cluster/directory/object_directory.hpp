@@ -152,10 +152,6 @@ public:
     /// Returns true, and the object as it is now, if `found.object` shows the object. Takes no lock. Returns false if
     /// the caller has to use `read`. O(bytes).
     [[nodiscard]] bool reread(lookup_hint& found, const object_id& id, wire::object_view& view) const;
-    /// Reads as above, but copies the value to `to`, so the view has no bytes. Also returns false if the value has
-    /// another image.
-    [[nodiscard]] bool reread(lookup_hint& found, const object_id& id, const detail::typed_bytes& to,
-                              wire::object_view& view) const noexcept;
     /// Returns true if the object is here in this version, and no transaction other than `who` has locked it for
     /// writing.
     [[nodiscard]] bool is_current(const object_id& id, std::uint64_t version, const transaction_name& who = {});
@@ -586,15 +582,6 @@ private:
 
 inline bool object_directory::reread(lookup_hint& found, const object_id& id, wire::object_view& view) const {
     if (found.object == nullptr || !found.object->try_read(id, clock_, view, found.word)) return false;
-    view.where = wire::lookup_result::here;
-    view.owner = self_;
-    return true;
-}
-
-TUTTI_ALWAYS_INLINE bool object_directory::reread(lookup_hint& found, const object_id& id,
-                                                  const detail::typed_bytes& to,
-                                                  wire::object_view& view) const noexcept {
-    if (found.object == nullptr || !found.object->try_read(id, clock_, to, view, found.word)) return false;
     view.where = wire::lookup_result::here;
     view.owner = self_;
     return true;

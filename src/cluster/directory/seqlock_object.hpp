@@ -127,23 +127,6 @@ public:
             return true;
         });
     }
-    /// Reads the object as above, but copies its value to the image `to` instead of the view. Also returns false if the
-    /// value has another size or another type.
-    [[nodiscard]] TUTTI_ALWAYS_INLINE bool try_read(const object_id& id, const logical_clock& clock,
-                                                    const detail::typed_bytes& to, wire::object_view& view,
-                                                    std::uint64_t& word) const noexcept {
-        return read_consistently<faulty>(id, word, [&]() __attribute__((always_inline)) {
-            view.valid_at = clock.now();  // SEQ3
-            view.version = load<faulty>(version_);
-            // A shape tells whether the object exists, so the comparison of the shapes also checks the existence.
-            if (to.size == 0 || load<faulty>(shape_) != shape_of(true, to.size + sizeof to.tag) ||
-                load<faulty>(parts_[0]) != to.tag) [[unlikely]]
-                return false;
-            view.exists = true;
-            load_parts<faulty>(1, static_cast<char*>(to.at), to.size);
-            return true;
-        });
-    }
 
 private:
     struct faulty {

@@ -61,7 +61,6 @@ public:
     ~enlistment() override;
 
     detail::slot& open(const object_id& id, detail::location_hint& found) override;
-    detail::slot& open_to_write(const object_id& id, detail::location_hint& found) override;
     detail::fast_path_attempt* open_fast_path() noexcept override;
     void open(std::span<const object_id> ids) override;
     void prefetch(std::span<const object_id> ids) override;
@@ -104,16 +103,6 @@ private:
         fast_path_.end();
         counters_.count_fast_path_commit();
     }
-    /// Returns true if a block that is not on the fast path may open fast-path objects, and has nothing else to do
-    /// first.
-    template <bool Writes>
-    [[nodiscard]] bool may_open_on_fast_path() noexcept;
-    /// REQUIRES: may_open_on_fast_path
-    [[nodiscard]] detail::slot& open_on_fast_path(const object_id& id, detail::location_hint& found);
-    [[nodiscard]] TUTTI_NOINLINE detail::slot& open_larger(const object_id& id, detail::location_hint& found);
-    /// Opens the object into the slot `into`, by the entry `e`. Returns false if the object is not a fast-path object.
-    [[nodiscard]] bool take_on_fast_path(object_entry& e, detail::slot& into, const object_id& id,
-                                         const detail::location_hint& found, const detail::typed_bytes& to) noexcept;
     void join_first();
     void become_irrevocable();
     void begin_attempt();
@@ -123,7 +112,6 @@ private:
     /// Returns the enlistment that keeps the execution's age and count of conflicts. This is the enlistment of the
     /// outermost running block, if that enlistment has joined its attempt, and otherwise this enlistment.
     [[nodiscard]] enlistment& outermost_enlistment();
-    [[nodiscard]] TUTTI_NOINLINE detail::slot& find_or_open(const object_id& id, detail::location_hint& found);
     void open_new(std::span<const object_id> ids);
     /// Opens the objects. An irrevocable block waits for as long as other transactions hold the objects.
     [[nodiscard]] protocol_status open_blocking(std::span<const object_id> ids);

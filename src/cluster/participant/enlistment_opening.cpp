@@ -1,4 +1,4 @@
-// Opens a block's objects, on and off the fast path, and handles objects that other transactions have changed.
+// Opens a block's objects off the fast path, and handles objects that other transactions have changed.
 #include <algorithm>
 #include <utility>
 
@@ -9,72 +9,7 @@
 
 namespace tutti::cluster {
 
-// The following functions are written for a fast-path object of one word. For such an object they call no function, and
-// use only registers that need not be saved. All other work is in functions that are tail-called.
-
-template <bool Writes>
-TUTTI_ALWAYS_INLINE bool enlistment::may_open_on_fast_path() noexcept {
-    const core::descriptor& d = descriptor_;
-    // These conditions imply that the attempt is sound and not irrevocable (DSC2 of core::descriptor), because a kill
-    // closes the bounds. Nested blocks are excluded, because an object that a nested block opens requires a step.
-    // Attempts with objects in `reopen_` are excluded, because these objects are requested in the same round trip as
-    // the next object.
-    return d.slow_path == 0 && d.logged_bound_.load(std::memory_order_relaxed) != 0 && d.frame_->parent == nullptr &&
-           !(Writes && d.frame_->read_only) && !fast_path_.is_running() && is_joined() && reopen_.empty();
-}
-
-TUTTI_ALWAYS_INLINE bool enlistment::take_on_fast_path(object_entry& e, detail::slot& into, const object_id& id,
-                                                       const detail::location_hint& found,
-                                                       const detail::typed_bytes& to) noexcept {
-    if (!transaction_.open_on_fast_path(e, id, static_cast<seqlock_object*>(found.get()), to)) [[unlikely]]
-        return false;
-    into.exists = true;
-    into.written = false;
-    into.decoded = true;
-    e.object_data = &into;
-    return true;
-}
-
-TUTTI_ALWAYS_INLINE detail::slot& enlistment::open_on_fast_path(const object_id& id, detail::location_hint& found) {
-    if (!transaction_.uses_scan()) [[unlikely]]
-        return find_or_open(id, found);
-    if (const object_entry* const open = transaction_.find_by_scan(id); open != nullptr) {
-        if (open->object_data == nullptr) [[unlikely]]
-            return find_or_open(id, found);
-        return *static_cast<detail::slot*>(open->object_data);
-    }
-    if (!transaction_.fits_fast_path()) [[unlikely]]
-        return find_or_open(id, found);
-    object_entry& e = transaction_.next_on_fast_path();
-    auto* const s = static_cast<detail::slot*>(e.entry_data);
-    if (s == nullptr || s->value == nullptr) [[unlikely]]
-        return find_or_open(id, found);
-    constexpr std::size_t word = sizeof(std::uint64_t);
-    const detail::typed_bytes& to = s->value->copied();
-    if (to.size != word) return open_larger(id, found);
-    if (!take_on_fast_path(e, *s, id, found, {to.at, word, to.tag})) [[unlikely]]
-        return find_or_open(id, found);
-    return *s;
-}
-
-detail::slot& enlistment::open_larger(const object_id& id, detail::location_hint& found) {
-    object_entry& e = transaction_.next_on_fast_path();
-    auto& s = *static_cast<detail::slot*>(e.entry_data);
-    return take_on_fast_path(e, s, id, found, s.value->copied()) ? s : find_or_open(id, found);
-}
-
 detail::slot& enlistment::open(const object_id& id, detail::location_hint& found) {
-    return may_open_on_fast_path<false>() ? open_on_fast_path(id, found) : find_or_open(id, found);
-}
-
-detail::slot& enlistment::open_to_write(const object_id& id, detail::location_hint& found) {
-    if (!may_open_on_fast_path<true>()) [[unlikely]]
-        return object_participant::open_to_write(id, found);
-    set_may_write();
-    return open_on_fast_path(id, found);
-}
-
-detail::slot& enlistment::find_or_open(const object_id& id, detail::location_hint& found) {
     api::require_access(descriptor_);
     ensure_joined();
     object_entry* e = transaction_.find(id);

@@ -25,7 +25,7 @@ public:
     virtual detail::slot& open(const object_id& id, detail::location_hint& found) = 0;
     /// Opens the object as `open` does, for writing. Changes of the slot are undone when the innermost block is rolled
     /// back. A roll-back of the outermost block discards all slots.
-    virtual detail::slot& open_to_write(const object_id& id, detail::location_hint& found);
+    detail::slot& open_to_write(const object_id& id, detail::location_hint& found);
     /// Begins a fast-path attempt if possible. Otherwise returns null, without any effect.
     [[nodiscard]] virtual detail::fast_path_attempt* open_fast_path() noexcept = 0;
     virtual void open(std::span<const object_id> ids) = 0;

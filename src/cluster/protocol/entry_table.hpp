@@ -44,19 +44,15 @@ public:
 
     /// Returns the object's entry, or null. Valid until the entry is removed. O(1).
     [[nodiscard]] TUTTI_ALWAYS_INLINE object_entry* find(const object_id& id) noexcept {
-        if (size_ > max_scanned) [[unlikely]]
+        if (!uses_scan()) [[unlikely]]
             return find_in_index(id);
-        return find_by_scan(id);
-    }
-    /// Returns true while there are few enough entries to be searched without the index.
-    [[nodiscard]] bool uses_scan() const noexcept { return size_ <= max_scanned; }
-    /// Does the same as `find`. REQUIRES: uses_scan()
-    [[nodiscard]] TUTTI_ALWAYS_INLINE object_entry* find_by_scan(const object_id& id) noexcept {
         for (std::size_t i = size_; i != 0; --i) {
             if (pool_[i - 1]->id == id) return pool_[i - 1].get();
         }
         return nullptr;
     }
+    /// Returns true while there are few enough entries to be searched without the index.
+    [[nodiscard]] bool uses_scan() const noexcept { return size_ <= max_scanned; }
 
     /// Allocates one more entry. @throws std::bad_alloc
     void allocate() { pool_.push_back(std::make_unique<object_entry>()); }

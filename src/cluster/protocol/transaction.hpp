@@ -115,24 +115,11 @@ public:
     [[nodiscard]] bool is_irrevocable() const noexcept { return irrevocable_hold_ != nullptr; }
     /// Returns the object's entry if this attempt has opened it, or null. Valid until the next begin.
     [[nodiscard]] TUTTI_ALWAYS_INLINE object_entry* find(const object_id& id) noexcept { return entries_.find(id); }
-    /// Returns true while `find_by_scan` may be called.
-    [[nodiscard]] bool uses_scan() const noexcept { return entries_.uses_scan(); }
-    [[nodiscard]] TUTTI_ALWAYS_INLINE object_entry* find_by_scan(const object_id& id) noexcept {
-        return entries_.find_by_scan(id);
-    }
     /// Returns true if the next opened object may be a *fast-path object*. Such an object is here and shown, and
     /// opening it needs neither a snapshot extension nor a message.
     [[nodiscard]] bool fits_fast_path() const noexcept { return entries_.size() < fast_path_limit_; }
     /// Returns the entry for that object.
     [[nodiscard]] object_entry& next_on_fast_path() noexcept { return entries_[entries_.size()]; }
-    /// Opens the object with that entry if it is a fast-path object that is shown in `at`. Copies its value, which must
-    /// have that image, to `to`. Returns false if the caller has to use open. REQUIRES: the object is not open;
-    /// fits_fast_path; e is next_on_fast_path
-    [[nodiscard]] TUTTI_ALWAYS_INLINE bool open_on_fast_path(object_entry& e, const object_id& id, seqlock_object* at,
-                                                             const detail::typed_bytes& to) noexcept {
-        e.hint.object = at;
-        return node_.objects.reread(e.hint, id, to, e) && take_on_fast_path(e, id);
-    }
     /// Records that the object may be shown in `at`. The next open reads there.
     void set_location_hint(const object_id& id, seqlock_object& at) noexcept { location_hint_of(id) = &at; }
     /// Opens the objects that are not open, in one round trip if they are where they are expected. After a conflict of
