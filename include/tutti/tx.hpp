@@ -177,8 +177,6 @@ protected:
     std::atomic<detail::word> unlogged_bound_{0};  // reads below it are valid, and need no log
     const detail::shared<detail::word>** read_next_ = nullptr;
     const detail::shared<detail::word>** read_end_ = nullptr;
-    std::uintptr_t captured_begin_ = 0;  // memory that this block allocated last; no other thread can reach it yet
-    std::uintptr_t captured_size_ = 0;
     const detail::operations* operations_ = nullptr;
     detail::frame* frame_ = nullptr;              // innermost open block; null if no transaction runs
     detail::word own_writer_ = ~detail::word{0};  // this context's number in its own versions; set once, never 0

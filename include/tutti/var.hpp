@@ -138,7 +138,7 @@ public:
         detail::unlinked<1> made{t};
         node* const fresh = made.template make<node>(value);
         detail::reserve(t, 1, 1);
-        detail::access::write_owning(t, cell_, as_word(fresh));
+        detail::access::write(t, cell_, as_word(fresh));
         made.keep();
         detail::destroy_value<T>(t, old);
     }
@@ -162,8 +162,8 @@ public:
         const detail::word theirs = detail::access::read(t, other.cell_);
         if (mine == theirs) return;
         detail::reserve(t, 2, 0);
-        detail::access::write_owning(t, cell_, theirs);
-        detail::access::write_owning(t, other.cell_, mine);
+        detail::access::write(t, cell_, theirs);
+        detail::access::write(t, other.cell_, mine);
     }
 
     /// Reads a copy of the value atomically. If this thread runs a transaction, the read is part of it.

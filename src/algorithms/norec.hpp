@@ -238,19 +238,8 @@ private:
             core::follow_snapshot(d);
             value = location.read();
         }
-        if (d.logging && !is_written_directly(d, location)) d.algorithm_data.values.push(logged(location, value));
+        if (d.logging) d.algorithm_data.values.push(logged(location, value));
         return value;
-    }
-
-    /// Returns true if the block may still write `location` without the write set, because it has just allocated that
-    /// memory (detail::access::write). Such a write leaves no trace, so a comparison would take it for a commit of
-    /// another transaction, in every attempt. A read of this memory needs no log, because no other transaction can
-    /// reach the memory before this one has published an address of it. Once the block has allocated other memory, or
-    /// has opened a nested block, it writes `location` only through the write set. So reads logged from then on stay
-    /// comparable.
-    template <class Location>
-    static bool is_written_directly(const descriptor& d, const Location& location) noexcept {
-        return reinterpret_cast<std::uintptr_t>(location.location()) - d.captured_begin_ < d.captured_size_;
     }
 
     template <class Location>

@@ -54,8 +54,6 @@ void* allocate(tx& t, std::size_t bytes, std::size_t alignment) {
         void* const memory = overaligned ? ::operator new(bytes, std::align_val_t{alignment}) : ::operator new(bytes);
         core::defer(d, deferred::kind::allocated, memory, free);
         d.deferred_log.back().bytes = static_cast<std::uint32_t>(std::min(bytes, std::size_t{UINT32_MAX}));
-        d.captured_begin_ = reinterpret_cast<std::uintptr_t>(memory);
-        d.captured_size_ = bytes;
         return memory;
     });
 }
@@ -79,7 +77,6 @@ void abandon(tx& t, void* object) noexcept {
     // A signal, or an error that ends the block, undoes everything that the block has made, including this object.
     if (!d.running() || d.pending != core::signal::none) return;
     if (core::injected(core::fault::keep_abandoned_objects)) return;
-    d.captured_size_ = 0;
     core::abandon(d, object);
 }
 

@@ -397,37 +397,6 @@ TEST_P(logs_test, search_deferred_entries_rarely_at_any_depth) {
 
 #endif
 
-// A block writes directly to memory that it has allocated, and a roll-back does not restore that memory. Catches a
-// block that still writes directly after that block, or the one around it, has ended.
-TEST_P(logs_test, keep_allocations_of_closed_blocks) {
-    const auto get_the_first = [&](tx& t) {
-        destroy(t, create<long>(t));
-        d_.captured_begin_ = reinterpret_cast<std::uintptr_t>(&vars_[0]);  // as if it had been allocated
-        d_.captured_size_ = sizeof vars_[0];
-    };
-    const auto write_in_vain = [&](tx& t) {
-        vars_[0].set(t, 2);
-        cancel(t);
-    };
-    atomically(get_the_first);
-    EXPECT_FALSE(try_atomically(write_in_vain));
-    EXPECT_EQ(vars_[0].load(), 0) << "it was the one of a block that has committed";
-    EXPECT_FALSE(try_atomically([&](tx& t) {
-        get_the_first(t);
-        cancel(t);
-    }));
-    EXPECT_FALSE(try_atomically(write_in_vain));
-    EXPECT_EQ(vars_[0].load(), 0) << "it was the one of a block that was cancelled";
-    EXPECT_FALSE(try_atomically([&](tx& t) {
-        EXPECT_FALSE(try_atomically([&](tx& n) {
-            get_the_first(n);
-            cancel(n);
-        }));
-        write_in_vain(t);
-    }));
-    EXPECT_EQ(vars_[0].load(), 0) << "it was the one of a nested block that was cancelled";
-}
-
 TEST_P(logs_test, restore_the_first_value) {
     alignas(8) std::uint8_t bytes[8] = {};
     EXPECT_FALSE(try_atomically([&](tx& t) {

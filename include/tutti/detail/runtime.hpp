@@ -174,18 +174,7 @@ struct access {
         return before < bound || before - bound == t.own_writer_;
     }
 
-    /// Writes a variable. Stores directly into memory that this same block has allocated.
     TUTTI_ALWAYS_INLINE static void write(tx& t, cell& to, word value) {
-        annotate::release(&to);
-        if (reinterpret_cast<std::uintptr_t>(&to) - t.captured_begin_ < t.captured_size_) {
-            to.value.reset(value);
-        } else {
-            t.operations_->write(t, to, value);
-        }
-    }
-    /// Writes without the shortcut for memory that the block has allocated. Used for a value that owns memory, because
-    /// the roll-back has to see the write.
-    TUTTI_ALWAYS_INLINE static void write_owning(tx& t, cell& to, word value) {
         annotate::release(&to);
         t.operations_->write(t, to, value);
     }

@@ -88,7 +88,6 @@ void finish_slow_commit(descriptor& d, privatization_role role) {
         if (d.run.partial_rollbacks != 0) d.partial_rollback.predictor.note_commit();
         execution_end(d);
     }
-    d.captured_size_ = 0;
     const bool orphans = (d.slow_commit & slow_commit_orphans) != 0;
     const bool late = (d.slow_commit & slow_commit_late_clock) != 0;
     attempt_close(d);

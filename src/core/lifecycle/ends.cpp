@@ -84,7 +84,6 @@ void attempt_end(descriptor& d, abort_cause cause) noexcept {
     }
     if ((d.slow_commit & slow_commit_plain) != 0) d.uses_plain_memory.store(0, std::memory_order_release);
     retract_announcement(d);
-    d.captured_size_ = 0;
     attempt_close(d);
     d.pending = signal::none;
     end_deferred_entries(d, cause);

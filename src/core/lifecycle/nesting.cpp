@@ -30,7 +30,6 @@ std::size_t roll_back_block(descriptor& d, const detail::frame& f, abort_cause c
     // Wakes sleepers for the orecs that were released here. These sleepers must not sleep until d's end, because d may
     // later sleep for one of them.
     wake_sleepers(d);
-    d.captured_size_ = 0;
     const std::uint32_t slow_path = d.slow_path;
     const std::size_t before = d.deferred_log.aside();
     d.slow_path =
@@ -117,9 +116,6 @@ TUTTI_NOINLINE void open_nested(tx& t, frame& f) {
     f.mark = {d.writes.size(), d.overwritten.size(), d.deferred_log.size(), d.reads(), d.run.waits_made};
     f.left_when_looked = 0;
     d.frame_ = &f;
-    // The nested block must not write directly to memory that its parent has allocated, because such a write could not
-    // be undone.
-    d.captured_size_ = 0;
 }
 
 void close_nested(tx& t, frame& f) {

@@ -65,7 +65,6 @@ void destroy_replaced(descriptor& d) noexcept {
     });
     d.frame_->left_when_looked = d.deferred_log.size() - mark;
     if (found.empty()) return;
-    d.captured_size_ = 0;  // the captured range may be the memory of one of these objects
     // The log must be consistent here, because a destructor may add entries.
     for (const deferred& e : found) in_critical_region(d, [&e] { e.destroy(e.object); });
 }

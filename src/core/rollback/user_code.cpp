@@ -73,7 +73,6 @@ public:
         f_.read_only = d.frame_->read_only;
         f_.mark = {d.writes.size(), d.overwritten.size(), d.deferred_log.size(), d.reads(), d.run.waits_made};
         d.frame_ = &f_;
-        d.captured_size_ = 0;
     }
     /// Drops the destructors' reads if the destructors have written nothing. Such reads do not affect the transaction,
     /// and may refer to freed memory.
@@ -81,7 +80,6 @@ public:
         const bool changed = d_.pending != signal::none || d_.writes.size() != f_.mark.writes ||
                              d_.overwritten.size() != f_.mark.overwritten || d_.deferred_log.size() != f_.mark.deferred;
         if (!changed && !d_.strict()) d_.drop_reads(f_.mark.reads);
-        d_.captured_size_ = 0;
         d_.frame_ = f_.parent;
     }
     destructors_block(const destructors_block&) = delete;

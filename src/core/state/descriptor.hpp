@@ -292,8 +292,6 @@ public:
     static descriptor& of(tx& t) noexcept { return static_cast<descriptor&>(t); }
     static descriptor& of(memory::status_record& a) noexcept { return static_cast<descriptor&>(a); }
 
-    using tx::captured_begin_;
-    using tx::captured_size_;
     using tx::companion_data_;
     using tx::frame_;
     using tx::logged_bound_;
