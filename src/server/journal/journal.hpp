@@ -43,9 +43,9 @@
 // more, and each waiting call gets the answer that its outcome is unknown.
 //
 // A follower's journal reserves no positions. It appends what its leader has written, until the follower is promoted
-// (replication.hpp). A leader that hands over leadership calls close. Then it calls yield_lead_to, or, to lead on, reopen
-// or resume_leading. Threads check and change `closed_` under reserving_, so no call reserves a position after close()
-// has returned the next one.
+// (replication.hpp). A leader that hands over leadership calls close, and then yield_lead_to. To lead on instead, the
+// leader calls reopen or resume_leading. Threads check and change `closed_` under reserving_, so no call reserves a
+// position after close() has returned the next one.
 //
 // Thread safety: any thread, unless a comment says otherwise.
 #pragma once
