@@ -1,7 +1,7 @@
 // The contexts of a scheduler, and the places that limit how many of them are admitted (CTX5).
 //
-// The pool has two lists of free contexts. The contexts that ran before are taken only for work that starts, because
-// their stacks and their transactions' logs are in the cache. Work that waits gets a context that has not run.
+// The pool has two lists of free contexts. A context that ran recently is kept for work that starts, because its stack
+// and its transaction's logs are in the cache. Work that waits gets another context, if there is one.
 //
 // Thread safety: guarded by the scheduler's lock.
 #pragma once
@@ -30,9 +30,10 @@ public:
     }
     [[nodiscard]] std::span<const std::unique_ptr<context>> all() const noexcept { return contexts_; }
     [[nodiscard]] std::size_t places_taken() const noexcept { return places_taken_; }
-    [[nodiscard]] bool has_place() const noexcept { return places_taken_ != places_; }
+    [[nodiscard]] bool is_place_free() const noexcept { return places_taken_ != places_; }
 
-    /// Returns true if all existing contexts are used by work without a place, so that `add` must precede `next_free`.
+    /// Returns true if no context is free. If a place is free, all contexts are then used by work without a place, and
+    /// `add` must precede `next_free`.
     [[nodiscard]] bool is_exhausted() const noexcept { return unused_ == nullptr && recently_run_ == nullptr; }
     /// Returns the context that `take` will return. REQUIRES: !is_exhausted()
     [[nodiscard]] context& next_free() noexcept {
@@ -53,7 +54,7 @@ public:
     /// Frees a context that has just run.
     void free_recently_run(context& c) noexcept { free(recently_run_, c); }
 
-    /// Gives the context a place. REQUIRES: has_place(), and the context has none.
+    /// Gives the context a place. REQUIRES: is_place_free(), and the context has none.
     void take_place(context& c) noexcept {
         c.has_place = true;
         ++places_taken_;

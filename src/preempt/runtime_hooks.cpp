@@ -16,7 +16,6 @@
 #include <atomic>
 #include <csignal>
 #include <thread>
-#include <utility>
 
 #include "core/lifecycle/registry.hpp"
 #include "core/modes/deadline.hpp"
@@ -133,8 +132,8 @@ void scheduler::wait(core::descriptor& self, core::descriptor& other, core::word
     scheduler& s = *the_scheduler;
     context& c = *context_of(self);
     const bool over = core::is_over(other, state);
-    // If the caller waits again for the same ended transaction, it needs more than the end of that transaction. So only
-    // the first call returns at once.
+    // If the caller waits again for the same ended transaction, the end of that transaction is not sufficient for the
+    // caller. So only the first call returns immediately.
     if (over && (c.seen_ended_state != state || c.seen_ended_descriptor != &other)) {
         c.seen_ended_state = state;
         c.seen_ended_descriptor = &other;

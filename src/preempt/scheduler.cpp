@@ -48,9 +48,9 @@ scheduler::scheduler(const options& how)
       source_{choose_tick_source(how.tick_source)},
       separates_thread_locals_{!how.shared_thread_locals && tls_block::is_available()},
       application_{source_.allow, source_.preempts},
+      pool_{how.contexts, how.stack_bytes},
       ready_{how.workers, how.highest_level, how.boost, how.migrate},
-      worker_table_{how.workers, how.realtime_min_priority},
-      pool_{how.contexts, how.stack_bytes} {
+      worker_table_{how.workers, how.realtime_min_priority} {
     for (unsigned i = 0; i < how_.contexts; ++i) add_context();
     prepare_thread_locals();
     for (unsigned i = 0; i < how_.workers; ++i) workers_.push_back(std::make_unique<worker>(*this, i));
@@ -222,7 +222,7 @@ void scheduler::withdraw(context& c) noexcept {
 }
 
 context* scheduler::free_context() {
-    if (!pool_.has_place()) return nullptr;
+    if (!pool_.is_place_free()) return nullptr;
     if (pool_.is_exhausted()) add_context();
     prepare(pool_.next_free());
     return &pool_.take();
@@ -287,7 +287,7 @@ void scheduler::recycle(context& c) noexcept {
     c.stack_memory.close();
     ++counts_.finished;
     pool_.release_place(c);
-    if (admission_queue_.empty() || !pool_.has_place()) {
+    if (admission_queue_.empty() || !pool_.is_place_free()) {
         pool_.free_recently_run(c);
     } else {
         admit_unannounced(c);
@@ -374,7 +374,7 @@ void scheduler::requeue(worker& of, const departed_context& before, wakeups& to_
             ready_.put_back(c, of.number());
             // No worker gets a tick here, because a promoted context waits for the next tick, as in the paper.
             if (how_.migrate) worker_table_.wake_any_idle(to_wake);
-            // A context that has inherited a level while it was leaving must not wait for the next tick; worker::enter
+            // A context that has inherited a level while it was leaving must not wait for the next tick. worker::enter
             // handles the request.
             if (c.inherited_level != 0 && static_cast<int>(c.effective_level()) > worker_table_.level(of.number()))
                 of.check_soon();
@@ -420,9 +420,9 @@ context* scheduler::take_next(worker& of, wakeups& to_wake) noexcept {
 void scheduler::deliver(const wakeups& to_wake) noexcept {
     for (std::uint64_t left = to_wake.priority_changes; left != 0; left &= left - 1) {
         const auto number = static_cast<unsigned>(std::countr_zero(left));
-        // Two threads may come here in another order than the one in which they held the lock. The thread whose system
-        // call comes later checks again after the call. The kernel orders the calls. So that thread sees the other
-        // thread's store, because the store came before the other's system call.
+        // Two threads may come here in a different order than the order in which they held the lock. Each thread checks
+        // the flag again after its system call. The kernel orders the two calls, and each thread's store precedes that
+        // thread's call. So the thread with the later call sees the other thread's store.
         for (bool first = worker_table_.is_realtime(number);;) {
             workers_[number]->set_realtime(first);
             if (first == worker_table_.is_realtime(number)) break;

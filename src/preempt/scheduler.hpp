@@ -45,12 +45,12 @@ public:
     /// Submits work. Any thread may call this, and so may procedures. Returns false if the work will not run, because
     /// there is no room or no memory, or because the scheduler is stopping. REQUIRES: !options::sheds
     [[nodiscard]] bool submit(work w) noexcept { return submit({&w, 1}).empty(); }
-    /// Submits several works at once, so that no worker is interrupted for a work that the next work would then
-    /// preempt. Returns the works that will not run, in the first elements of `several`. With options::sheds, the
-    /// result may include works that were submitted earlier. Such a work has a lower level than the work that replaced
-    /// it, and would have begun last. For the works that will run, at most `max_wakeups` sleeping workers are woken.
-    /// These workers and those that are awake find more work when they are done, and `wake_worker` wakes others. If a
-    /// worker submits during its idle callback, that worker is the first to be woken.
+    /// Submits several works in one step. In separate steps, a worker could be interrupted for one work, which the next
+    /// work would then preempt. Returns the works that will not run, in the first elements of `several`. With
+    /// options::sheds, the result may include works that were submitted earlier. Such a work has a lower level than the
+    /// work that replaced it, and would have begun last. For the works that will run, at most `max_wakeups` sleeping
+    /// workers are woken. Each awake worker takes more work when it has finished its current work. `wake_worker` wakes
+    /// further workers. If a worker submits during its idle callback, that worker is the first to be woken.
     [[nodiscard]] TUTTI_EXPORT std::span<work> submit(std::span<work> several,
                                                             unsigned max_wakeups = max_workers) noexcept;
     /// Wakes as many workers as there are works that have not begun. If there is no such work, wakes an idle worker,
@@ -63,7 +63,7 @@ public:
     /// Interrupts the least urgent work if more urgent work has waited since before the previous call. Such a wait
     /// shows that no running work was short enough. Any thread may call this.
     TUTTI_EXPORT void tick_overdue() noexcept;
-    /// Returns when all work accepted so far has run, including the work that it has submitted.
+    /// Returns when all work accepted so far has run, including work that other work has submitted.
     void drain() noexcept;
     /// Interrupts the transaction of the work with `context_slot` and `argument` (core/lifecycle/interrupt.hpp). Does
     /// nothing if the work has not begun. The interruption lasts until the work ends. Any thread may call this, except
@@ -73,11 +73,11 @@ public:
     TUTTI_EXPORT void interrupt_sleeper(void* const& context_slot, const void* argument) noexcept;
     /// Terminates the work with `argument` in the middle of its run, like work whose stack overflows
     /// (stack_overflow.hpp). If termination is not possible at the work's current position, its worker tries again
-    /// while the work runs. The pauses between the tries are those that tick_timing sets for ticks that find library
-    /// code. If a try succeeds, the work ends by work::on_termination. Otherwise the work ends normally.
+    /// while the work runs. The time between two tries is the same as between ticks that find library code
+    /// (tick_timing). If a try succeeds, the work ends by work::on_termination. Otherwise the work ends normally.
     TUTTI_EXPORT void terminate_in_place(void* const& context_slot, const void* argument) noexcept;
-    /// Returns the number of the current run of the work with `argument` on a worker, or 0 if the work is not running.
-    /// The number is unique.
+    /// Returns the unique number of the current run of the work with `argument`. A run begins when a worker takes the
+    /// work's context, and ends when the context leaves the worker. Returns 0 if the work is not running.
     [[nodiscard]] TUTTI_EXPORT std::uint64_t run_number_of(void* const& context_slot,
                                                                  const void* argument) noexcept;
     /// Ends the interruption of the caller's own work, whatever the reason of the interruption was. REQUIRES: the
@@ -85,8 +85,8 @@ public:
     TUTTI_EXPORT static void forget_interruption() noexcept;
     /// From now on, interrupts work that sleeps in retry once all other accepted work has ended or sleeps in the same
     /// way. In this situation, no work is left to wake the sleeper. Calls work::on_stranded first. Interrupts one work
-    /// at a time, because that work may wake others before it ends. A sleep with a limit ends by itself. Any thread may
-    /// call this.
+    /// at a time, because that work may wake other sleepers before it ends. A sleep with a limit ends by itself. Any
+    /// thread may call this.
     TUTTI_EXPORT void end_waits() noexcept;
     /// Stops the scheduler: accepts only work that procedures submit, ends waits, drains, and ends the workers.
     /// Idempotent. Only one thread may call this.
@@ -112,7 +112,8 @@ public:
     struct worker_step {
         context* next = nullptr;
         bool ended = false;  // there will be no more work
-        // there is no context now, but the worker's latest action may have made one ready, so the worker calls again
+        // there is no context now, but the worker's latest action may have made one ready, so the worker calls
+        // next_step again
         bool repeat = false;
     };
     /// Puts the context that has left the worker, `before`, into its list. Returns the worker's next step.
@@ -151,7 +152,7 @@ private:
     void add_context();                                                  // throws like prepare
     void admit(context& c, const admission_queue::item& w) noexcept;
     void admit_unannounced(context& c) noexcept;  // for the next work that waits for a place
-    void admit_next() noexcept;                   // does the same, if there is a place and work waits for it
+    void admit_next() noexcept;                   // does the same, if work waits and a place is free
     void withdraw(context& c) noexcept;           // removes an unstarted context
     void recycle(context& c) noexcept;
     /// Returns the context to which `context_slot` refers. Returns null if the context does not run the work with
@@ -166,7 +167,7 @@ private:
     void poll_wakeups(worker& of, wakeups& to_wake) noexcept;   // before `take_next`
     context* take_next(worker& of, wakeups& to_wake) noexcept;  // returns the next context to run, or null
     context& more_recently_run(context& c) noexcept;
-    void wake_overdue(worker& of, wakeups& to_wake) noexcept;  // of its parked contexts
+    void wake_overdue(worker& of, wakeups& to_wake) noexcept;  // wakes the worker's parked contexts that are due
     void wake(context& c, wakeups& to_wake) noexcept;
     void make_active(context& c, wakeups& to_wake) noexcept;
     void inherit_level(context& to, const context& from, wakeups& to_wake) noexcept;
@@ -204,6 +205,7 @@ private:
     const tick_source& source_;
     const bool separates_thread_locals_;
     code_map application_;
+    context_pool pool_;  // guarded by lock_; the contexts outlive the workers
     std::vector<std::unique_ptr<worker>> workers_;
 
     base::lock lock_;
@@ -211,13 +213,12 @@ private:
     worker_table worker_table_;
     std::atomic<bool> has_skipped_workers_{false};  // stored under the lock; read without the lock, only a hint
     std::uint64_t overdue_before_ = 0;              // work accepted before the latest tick_overdue has a lower number
-    context_pool pool_;
     admission_queue admission_queue_;
     parked_contexts parked_;
     std::uint64_t outstanding_ = 0;
     unsigned draining_ = 0;  // number of threads that wait until no work is left
     std::uint64_t runs_ = 0;
-    // True if work was admitted for a worker that is about to check the queue, so that no worker was woken. If that
+    // True if work was admitted without waking a worker, because some worker is about to check the queue. If that
     // worker continues another context instead, it wakes another worker (announce).
     bool unannounced_ = false;
     bool ending_waits_ = false;

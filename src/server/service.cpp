@@ -208,13 +208,13 @@ void service::impl::cache_reply(const journal::stored_reply& a) {
 
 std::string service::impl::promote() {
     if (leadership_) return leadership_->promote();
-    return serves_ ? "this server does not follow another one" : "the server is not running";
+    return serves_ && !drained_ ? "this server does not follow another one" : "the server is not running";
 }
 
 std::shared_ptr<const journal::handover_result> service::impl::hand_over(std::string to,
                                                                          std::chrono::milliseconds time_limit) {
     if (leadership_) return leadership_->hand_over(std::move(to), time_limit);
-    if (!serves_) throw std::runtime_error{"the server is not running"};
+    if (!serves_ || drained_) throw std::runtime_error{"the server is not running"};
     throw std::runtime_error{"this server has no log, so no server can follow it; start it with --log"};
 }
 
@@ -271,8 +271,9 @@ void service::impl::start() {
         io_threads_.push_back(std::make_unique<io_thread>(*shared_, procedures.all().size()));
     for (const auto& r : io_threads_) r->start();
     allow_worker_io();
-    if (leadership_) leadership_->start(address());
     if (forwarder_) forwarder_->start();
+    if (leadership_)
+        leadership_->start(address());  // the last step that may fail, because roles may change from here on
     serves_ = true;
     stage_.store(stage::serving, std::memory_order_release);
 }

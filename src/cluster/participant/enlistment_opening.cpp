@@ -1,11 +1,9 @@
 // Opens a block's objects off the fast path, and handles objects that other transactions have changed.
 #include <algorithm>
-#include <utility>
 
 #include "cluster/ordering/fault_injection.hpp"
 #include "cluster/participant/enlistment.hpp"
 #include "cluster/participant/peer_node.hpp"
-#include "tutti/cluster/serializer.hpp"
 
 namespace tutti::cluster {
 

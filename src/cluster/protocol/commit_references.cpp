@@ -28,12 +28,13 @@ std::optional<node_number> commit_references::add(std::span<const prepare_part> 
         node_.references.add_pins(p.owner);
         pin_owners_.push_back(p.owner);
     }
+    const auto is_lost = [this](node_number to) { return !add(to); };
     std::optional<node_number> lost;
-    for (const prepare_part& p : parts) {
-        if (!lost && !add(p.at)) lost = p.at;
-    }
-    for (const pinned_copy& p : pinned_) {
-        if (!lost && !injected(fault::pin_without_reference) && !add(p.owner)) lost = p.owner;
+    if (const auto p = std::ranges::find_if(parts, is_lost, &prepare_part::at); p != parts.end()) {
+        lost = p->at;
+    } else if (!injected(fault::pin_without_reference)) {
+        const auto c = std::ranges::find_if(pinned_, is_lost, &pinned_copy::owner);
+        if (c != pinned_.end()) lost = c->owner;
     }
     if (lost) drop();
     return lost;

@@ -1,12 +1,13 @@
-// The objects that an attempt of a transaction has opened, in the order of opening. A few entries are found by a scan,
-// and more by an index. The table keeps the memory of entries from one attempt to the next.
+// The objects that an attempt of a transaction has opened, in the order of opening. The table searches up to
+// `max_scanned` entries by a scan, and more entries by an index. The table keeps the memory of entries from one attempt
+// to the next.
 //
 // Thread safety: not thread-safe.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -73,7 +74,7 @@ private:
 
     std::vector<std::unique_ptr<object_entry>> pool_;
     std::size_t size_ = 0;
-    std::unordered_map<object_id, object_entry*, object_id_hash> index_;  // empty while uses_scan()
+    std::unordered_map<object_id, object_entry*, object_id_hash> index_;  // not used while uses_scan()
 };
 
 }  // namespace tutti::cluster

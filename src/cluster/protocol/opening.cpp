@@ -28,16 +28,11 @@ auto fetching(std::uint64_t at, const object_cache& of) {
 
 }  // namespace
 
-void distributed_transaction::allocate_entry() {
-    entries_.allocate();
-    update_fast_path_limit();
-}
-
 object_entry& distributed_transaction::add(const object_id& id, const object_directory::lookup_hint& found) {
     static_cast<void>(next_entry());
     if (found.object != nullptr) location_hint_of(id) = found.object;
     object_entry& e = entries_.add(id);
-    if (snapshot_) update_fast_path_limit();
+    if (snapshot_) update_fast_path();
     e.hint = found;
     e.in_copy = false;
     e.written = false;
@@ -47,6 +42,7 @@ object_entry& distributed_transaction::add(const object_id& id, const object_dir
 }
 
 void distributed_transaction::take_over(const detail::fast_path_attempt& from) noexcept {
+    static_assert(detail::fast_path_attempt::max_objects <= entry_table::max_scanned);
     ++name_.sequence;
     time_ = from.time();
     prepared_ = decided_ = false;
@@ -70,11 +66,18 @@ void distributed_transaction::take_over(const detail::fast_path_attempt& from) n
 /// Opens the object on the fast path, if the seqlock object shows it where this thread has last opened an object of the
 /// same hash.
 bool distributed_transaction::open_by_hint(const object_id& id) {
-    if (entries_.size() == entries_.allocated()) allocate_entry();
-    if (!fits_fast_path()) return false;
-    object_entry& e = next_on_fast_path();
+    object_entry& e = next_entry();
+    if (!opens_on_fast_path_ || entries_.size() >= entry_table::max_scanned) return false;
     e.hint.object = location_hint_of(id);
-    return node_.objects.reread(e.hint, id, e) && take_on_fast_path(e, id);
+    // TXN1: the clock had the value time() before the read. TXN2: a newer version needs a snapshot extension, or the
+    //       value before that version.
+    if (!node_.objects.reread(e.hint, id, e) || e.version > time_) return false;
+    entries_.add_scanned();
+    e.id = id;
+    e.in_copy = false;
+    e.written = false;
+    e.object_data = nullptr;
+    return true;
 }
 
 std::vector<distributed_transaction::object_lookup> distributed_transaction::lookups_of_unopened(
@@ -94,7 +97,7 @@ std::vector<distributed_transaction::object_lookup> distributed_transaction::loo
 void distributed_transaction::cancel_prefetch() {
     network_.begin({});
     prefetched_ = {};
-    update_fast_path_limit();
+    update_fast_path();
 }
 
 protocol_status distributed_transaction::prefetch(std::span<const object_id> ids) {
@@ -108,7 +111,7 @@ protocol_status distributed_transaction::prefetch(std::span<const object_id> ids
             prefetched_.objects.push_back(first_lookup(w, view));
     }
     if (prefetched_.objects.empty()) return protocol_status::good;
-    update_fast_path_limit();
+    update_fast_path();
     record_before_asking(prefetched_.objects);
     std::ranges::sort(prefetched_.objects, {}, &object_lookup::at);
     make_queries(prefetched_.objects, wire::message_type::fetch, fetching(read_time(), node_.cache), prefetched_.calls,
@@ -117,7 +120,7 @@ protocol_status distributed_transaction::prefetch(std::span<const object_id> ids
         network_.begin(prefetched_.calls);
     } catch (...) {
         prefetched_ = {};  // no call is pending
-        update_fast_path_limit();
+        update_fast_path();
         throw;
     }
     return protocol_status::good;
@@ -128,7 +131,7 @@ protocol_status distributed_transaction::open_prefetched() {
     if (prefetched_.objects.empty()) return protocol_status::good;
     network_.finish();
     const prefetched_objects all = std::exchange(prefetched_, {});
-    update_fast_path_limit();
+    update_fast_path();
     std::vector<wire::object_view> views;
     const protocol_status asked = collect_views(all.calls, all.asked, views);
     std::vector<object_lookup> again;
@@ -168,8 +171,8 @@ protocol_status distributed_transaction::open(std::span<const object_id> ids) {
             return fail_with(rollback_reason::busy, entries_.size());
         const std::size_t before = wants.size();
         if (const protocol_status o = locate(wants); o != protocol_status::good) return o;
-        // If nothing was found, another transaction is committing, or an object is moving, so this one pauses. A
-        // snapshot reader that follows pointers into the past does not pause.
+        // If nothing was found, another transaction is committing, or an object is moving, so this transaction pauses.
+        // A snapshot reader that follows pointers into the past does not pause.
         if (wants.size() != before) attempt = 0;
         if (attempt == 0) continue;
         const bool none_is_busy = std::ranges::none_of(wants, &object_lookup::busy);
@@ -299,14 +302,14 @@ distributed_transaction::object_lookup distributed_transaction::next_lookup(obje
     w.busy = view.owner == w.at || view.owner >= node_.nodes || w.hops >= hop_limit;
     if (w.busy) return {.id = w.id, .at = home, .busy = true};
     ++w.hops;
-    // Pointers followed for the past may also lead backwards.
+    // Pointers that a snapshot reader follows into the past may also lead back to earlier owners' nodes.
     if (snapshot_ && !w.guessed) {
         w.at = view.owner;
         return w;
     }
     const bool guessed = w.guessed;
     const node_number guess = w.owner;
-    // A node that has forgotten the object (DIR9), or that has an older pointer than an earlier answer, is no help.
+    // A pointer is not followed if it is older than an earlier one. The node may have forgotten the object (DIR9).
     const bool is_outdated = view.version < w.since;
     if (!is_outdated) {
         w.since = view.version;
@@ -367,8 +370,8 @@ protocol_status distributed_transaction::take_view(const object_lookup& w, wire:
         return protocol_status::good;
     }
     // TXN2: the other reads must have been current at a clock of this version or more. A snapshot reader's first read
-    // fixes its time, so all other reads have to be current at that time. The same holds if objects were read before,
-    // but dropped.
+    // fixes its time, so all other reads have to be current at that time. The same holds if a roll-back has dropped all
+    // earlier reads.
     const bool fixes_time = snapshot_ && entries_.empty();
     if ((view.version > time_ || fixes_time) && !blind) {
         if (const protocol_status o = extend_snapshot(view.valid_at); o != protocol_status::good) return o;

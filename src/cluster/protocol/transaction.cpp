@@ -28,7 +28,7 @@ bool distributed_transaction::begin(bool snapshot, bool without_local_reads) {
     time_ = snapshot ? *snapshot_entered_ : node_.clock.now();
     entries_.clear();
     prepared_ = decided_ = false;
-    update_fast_path_limit();
+    update_fast_path();
     is_clean_ = !snapshot;
     if (without_local_reads || local_reads_ == nullptr || local_reads_->validate(time_)) return true;
     why_ = rollback_reason::local_validation;
@@ -41,7 +41,7 @@ void distributed_transaction::set_behavior(const contention_behavior& how) noexc
     if (snapshot_) behavior_.reserve_for = nullptr;
     if (injected(fault::no_age)) behavior_.precedence.age = 0;
     if (injected(fault::priority_not_carried)) behavior_.precedence.rank = 0;
-    update_fast_path_limit();
+    update_fast_path();
 }
 
 wire::precedence distributed_transaction::precedence() const noexcept {
@@ -130,7 +130,7 @@ protocol_status distributed_transaction::extend_snapshot(std::uint64_t to, bool 
 void distributed_transaction::roll_back_to(std::size_t kept) noexcept {
     if (injected(fault::keep_dropped_entries)) return;
     entries_.truncate(kept);
-    update_fast_path_limit();
+    update_fast_path();
 }
 
 bool distributed_transaction::is_valid_in_copy(object_entry& e) {

@@ -22,7 +22,7 @@
 // An *irrevocable* transaction is that of an irrevocable block: objects that it opens are reserved for it. So its reads
 // stay current, and its prepare soon succeeds (docs/cluster-protocol.md, "Irrevocable blocks").
 //
-// A transaction object belongs to one thread, which uses it for one attempt after the other.
+// A transaction object belongs to one thread, which uses it for one attempt after another.
 #pragma once
 
 #include <algorithm>
@@ -58,8 +58,8 @@ class local_reads {
 public:
     virtual ~local_reads() = default;
     /// Returns true if these reads are valid: all were current at one moment when the node's clock was `at` or more.
-    /// Moreover, neither these values nor those of later unreported reads were committed when the clock was more than
-    /// `at`. May raise `at` to achieve this.
+    /// Moreover, no value in the snapshot of local variables was committed when the clock was more than `at`. The body
+    /// may read further values of this snapshot without another call. May raise `at` to achieve this.
     virtual bool validate(std::uint64_t& at) = 0;
 };
 
@@ -100,34 +100,31 @@ public:
     [[nodiscard]] unsigned wait_count() const noexcept { return wait_count_; }
     /// Returns true if the last prepare failed because of a transaction that has precedence.
     [[nodiscard]] bool was_outranked() const noexcept { return refusal_ == wire::lock_refusal::outranked; }
-    /// Ends a snapshot reader's claim to old values: all nodes may now forget the values at the reader's time. Values
-    /// of objects opened later may be too old.
+    /// Ends a snapshot reader's claim to old values: all nodes may now forget the values at the reader's time. So a
+    /// later `open` may fail, because no node has the object's value at that time any more.
     void end_snapshot() noexcept {
         if (snapshot_entered_) leave_snapshot();
     }
     [[nodiscard]] bool is_snapshot() const noexcept { return snapshot_; }
     /// Makes the transaction irrevocable until the next begin: all open objects, and all that will be opened, are
-    /// reserved for that hold. The hold's release must follow. Returns `conflict` if an open object is not current or
-    /// stays locked; the transaction is then not irrevocable. In an irrevocable transaction, open conflicts only if an
-    /// object is busy, and may then be called again. extend_snapshot and prepare conflict only because of reads of
-    /// local variables. REQUIRES: not a snapshot reader; the hold has the irrevocable token.
+    /// reserved for `hold`. After the transaction, the caller has to release `hold`. Returns `conflict` if an open
+    /// object is not current or stays locked; the transaction is then not irrevocable. In an irrevocable transaction,
+    /// `open` returns `conflict` only if an object is busy, and the caller may repeat the call. extend_snapshot and
+    /// prepare return `conflict` only because of reads of local variables. REQUIRES: not a snapshot reader; the hold
+    /// has the irrevocable token.
     [[nodiscard]] protocol_status reserve_irrevocably(named_lock_client& hold);
     [[nodiscard]] bool is_irrevocable() const noexcept { return irrevocable_hold_ != nullptr; }
     /// Returns the object's entry if this attempt has opened it, or null. Valid until the next begin.
     [[nodiscard]] TUTTI_ALWAYS_INLINE object_entry* find(const object_id& id) noexcept { return entries_.find(id); }
-    /// Returns true if the next opened object may be a *fast-path object*. Such an object is here and shown, and
-    /// opening it needs neither a snapshot extension nor a message.
-    [[nodiscard]] bool fits_fast_path() const noexcept { return entries_.size() < fast_path_limit_; }
-    /// Returns the entry for that object.
-    [[nodiscard]] object_entry& next_on_fast_path() noexcept { return entries_[entries_.size()]; }
-    /// Records that the object may be shown in `at`. The next open reads there.
+    /// Records that the object may be shown in `at`. The next `open` of the object can then read `at` directly.
     void set_location_hint(const object_id& id, seqlock_object& at) noexcept { location_hint_of(id) = &at; }
     /// Opens the objects that are not open, in one round trip if they are where they are expected. After a conflict of
     /// open, extend_snapshot or watch, the caller has to call begin, or roll_back_to the valid entries.
     [[nodiscard]] protocol_status open(std::span<const object_id> ids);
-    /// Requests the objects that are on other nodes and not open, without waiting. The first open of one of these
-    /// waits, and opens all that are found where they are expected. Objects of an earlier request that are still
-    /// pending are opened first. A transaction that reserves objects opens them at once instead.
+    /// Requests the objects that are on other nodes and not open, without waiting. The first `open` of one of these
+    /// objects waits for the answers, and opens all requested objects that are found where they are expected. Before a
+    /// new request, opens the objects of an earlier request that are still pending. A transaction that reserves objects
+    /// opens them immediately instead.
     [[nodiscard]] protocol_status prefetch(std::span<const object_id> ids);
     /// Moves `time()` to `to` or more if every read is still current. Checks only reads that are not known to have been
     /// current at that time. `all_reads`: checks all reads as of now.
@@ -181,8 +178,8 @@ private:
         std::uint64_t since = 0;  ///< the version at which that owner got the object
         object_directory::lookup_hint found{};  ///< the hint of the latest read here
         bool in_copy = false;                   ///< true if the latest read used a copy
-        std::uint64_t invalidations = 0;        ///< their number before its owner was asked (OBC3)
-        std::uint64_t losses = 0;               ///< their number before another node was asked (DIR13)
+        std::uint64_t invalidations = 0;        ///< number of invalidations before the owner was asked (OBC3)
+        std::uint64_t losses = 0;               ///< number of node losses before another node was asked (DIR13)
     };
 
     /// Returns the ids that are not open, each once, with this node as the first node to ask. O(ids).
@@ -195,24 +192,12 @@ private:
         if (!prefetched_.objects.empty()) cancel_prefetch();
     }
     void cancel_prefetch();
-    /// Records whether the next objects may be fast-path objects. Three cases exclude this. A reserved object needs a
-    /// message to its owner. The first object of a snapshot reader fixes its time. All prefetched objects are opened
-    /// together with the first of them.
-    void update_fast_path_limit() noexcept {
+    /// Records whether the next object may be a *fast-path object*. Such an object is here and shown, and opening it
+    /// needs neither a snapshot extension nor a message. Three cases exclude this. A reserved object needs a message to
+    /// its owner. The first object of a snapshot reader fixes its time. All prefetched objects are opened together with
+    /// the first of them.
+    void update_fast_path() noexcept {
         opens_on_fast_path_ = hold() == nullptr && (!snapshot_ || !entries_.empty()) && prefetched_.objects.empty();
-        fast_path_limit_ = opens_on_fast_path_ ? std::min(entries_.allocated(), entry_table::max_scanned) : 0;
-    }
-    [[nodiscard]] TUTTI_ALWAYS_INLINE bool take_on_fast_path(object_entry& e, const object_id& id) noexcept {
-        // TXN1: the clock had the value time() before the read. TXN2: a newer version needs a snapshot extension, or
-        //       the value before that version.
-        if (e.version > time_) [[unlikely]]
-            return false;
-        entries_.add_scanned();
-        e.id = id;
-        e.in_copy = false;
-        e.written = false;
-        e.object_data = nullptr;
-        return true;
     }
     [[nodiscard]] bool open_by_hint(const object_id& id);
     void leave_snapshot() noexcept;
@@ -300,10 +285,9 @@ private:
     }
     /// Returns the entry for the next object to be opened.
     [[nodiscard]] object_entry& next_entry() {
-        if (entries_.size() == entries_.allocated()) allocate_entry();
+        if (entries_.size() == entries_.allocated()) entries_.allocate();
         return entries_[entries_.size()];
     }
-    void allocate_entry();
     object_entry& add(const object_id& id, const object_directory::lookup_hint& found);
     static constexpr std::size_t max_location_hints = 256;  // the number of values of a hash's highest 8 bits
     /// Returns where an object was shown when this thread last opened one of the same hash.
@@ -336,7 +320,6 @@ private:
     std::uint64_t time_ = 0;
     bool snapshot_ = false;
     bool opens_on_fast_path_ = false;
-    std::size_t fast_path_limit_ = 0;  ///< this many entries, from the first on, may be used for fast-path objects
     bool is_clean_ = false;
     named_lock_client* irrevocable_hold_ = nullptr;
     contention_behavior behavior_;
@@ -360,7 +343,7 @@ private:
     std::vector<prepare_part> parts_;
     commit_references references_;
     std::vector<call> calls_;
-    // Kept for their memory.
+    // These vectors are members so that each call reuses their memory.
     std::vector<object_lookup> retry_, remote_;
     std::vector<object_directory::local_write> local_writes_;
     struct prefetched_objects {
@@ -370,7 +353,7 @@ private:
     };
     prefetched_objects prefetched_;
     bool prepared_ = false;
-    bool decided_ = false;  // by the answer to prepare
+    bool decided_ = false;  // true if the answer to prepare was the decision
 };
 
 }  // namespace tutti::cluster

@@ -66,7 +66,7 @@ protocol_status distributed_transaction::reserve_irrevocably(named_lock_client& 
     for (const auto& e : entries()) e->in_copy = false;  // the object is reserved at its owner
     is_clean_ = false;
     irrevocable_hold_ = &hold;
-    update_fast_path_limit();
+    update_fast_path();
     return protocol_status::good;
 }
 

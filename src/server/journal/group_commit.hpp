@@ -2,9 +2,8 @@
 // journal's thread share this object.
 //
 // A cycle of the journal's thread collects a group and writes it. A request that is made during a cycle is for the next
-// group. `request`, `expect_no_more` and `begin_cycle` are sequentially consistent, because a host that stores one of
-// these flags then checks whether the journal's thread sleeps, and the thread checks the flags before it sleeps
-// (journal::wake_thread).
+// group. All accesses are sequentially consistent, except those marked relaxed. A host that stores a flag then checks
+// whether the journal's thread sleeps, and the thread checks the flags before it sleeps (journal::wake_thread).
 //
 // Thread safety: any thread, except for the functions of the journal's thread.
 #pragma once

@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "server/journal/stream.hpp"
 
 namespace tutti::server::journal {

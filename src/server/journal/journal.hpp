@@ -62,7 +62,6 @@
 #include <string>
 #include <thread>
 
-#include "base/clock.hpp"
 #include "base/lock.hpp"
 #include "server/journal/fair_mutex.hpp"
 #include "server/journal/group_commit.hpp"

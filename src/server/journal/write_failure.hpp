@@ -15,7 +15,8 @@ namespace tutti::server::journal {
 
 class write_failure {
 public:
-    /// `log` is called when the file can no longer be written, and when it can be written again.
+    /// `log` is called when the file can no longer be written, and when it can be written again. `log` must outlive this
+    /// object.
     explicit write_failure(const std::function<void(bool failed, const std::string&)>& log) : log_{log} {}
 
     /// Returns true if the file cannot be written now.
@@ -27,7 +28,9 @@ public:
     /// Returns a description of the failure, or an empty string if there is none.
     [[nodiscard]] std::string text() const;
 
+    /// Records that writing has failed. Reports the failure unless it is known already.
     void enter(const log_store_error& why) noexcept;
+    /// Records that the file can be written. Reports it if there was a failure.
     void leave() noexcept;
     /// Makes `exists` return true from now on, because the journal ends, and calls that it cannot write still wait.
     void enter_at_end() noexcept { exists_.store(true); }

@@ -147,7 +147,7 @@ bool io_thread::has_started_round(std::uint64_t since) const noexcept {
 }
 
 bool io_thread::finished() const noexcept {
-    return draining_ && connections_.empty() && in_progress_.empty() && deferred_count_ == 0;
+    return draining_ && connections_.empty() && requests_.empty() && deferred_count_ == 0;
 }
 
 void io_thread::work() {
@@ -185,7 +185,7 @@ void io_thread::end_round() {
     }
     if (now_ >= next_check_) run_periodic_checks();
     // While the thread drains, it submits nothing, so the condition stays true.
-    if (draining_ && in_progress_.empty()) has_no_calls_.store(true, std::memory_order_release);
+    if (draining_ && requests_.empty()) has_no_calls_.store(true, std::memory_order_release);
 }
 
 /// Waits for events, and handles them. `worker`: the worker that owns the I/O. If the executor needs that worker, the
@@ -262,7 +262,7 @@ int io_thread::sleep(std::span<epoll_event> into, const idle_wakeup* worker) noe
         const bool trickles = requests_of_round_ < journal::group_commit_delay::enough_calls;
         if (log != nullptr && worker != nullptr && trickles && is_woken_within(log->max_block_time(), *worker))
             return 0;
-        const bool has_checks = !connections_.empty() || !in_progress_.empty() || !accepting_;
+        const bool has_checks = !connections_.empty() || !requests_.empty() || !accepting_;
         const instant next = paused_.empty() ? next_check_ : std::min(next_check_, next_resume_);
         const auto left = std::chrono::ceil<milliseconds>(next - now_).count();
         timeout = has_checks ? static_cast<int>(std::max<long>(left, 0)) : -1;
@@ -436,7 +436,7 @@ bool io_thread::should_read(const connection& c) const noexcept {
 void io_thread::end_with_error(connection& c, std::string_view code, const std::string& why) {
     std::string answer;  // made first: if this throws, the order contains no request without an answer
     reply{answer}.error(code, why);
-    request& r = in_progress_.acquire();
+    request& r = requests_.acquire();
     r.answer = std::move(answer);
     c.append(r);
     c.mark_answered(r);
@@ -488,14 +488,15 @@ std::size_t io_thread::parse_requests(connection& c, std::string_view input) {
         c.unfinished_since.reset();
         if (!c.parser.words().empty()) {
             ++requests_of_round_;
-            request& r = in_progress_.acquire();
+            request& r = requests_.acquire();
             r.arrived = now_;
             c.last_request = now_;
             c.who.entry->record_request(now_);
             c.append(r);
             try {
-                // Memory in `to_submit_` is reserved before process(), because process() may enter a call with an ID
-                // into the reply cache. Such a call must be submitted and must end.
+                // process() may enter a call with an ID into the reply cache. The ID then stays in progress until the
+                // call ends, so submitting the call must not fail afterwards. Therefore the memory in `to_submit_` is
+                // reserved first.
                 if (to_submit_.size() == to_submit_.capacity()) to_submit_.reserve(2 * to_submit_.size() + 1);
                 const instant began = costly ? std::chrono::steady_clock::now() : now_;
                 const bool was_trusted = c.who.is_trusted;

@@ -201,7 +201,7 @@ private:
     std::vector<job*> to_submit_;
     std::size_t requests_of_round_ = 0;  // requests of this round; until sleep() returns: of the previous round
     std::uint64_t latest_read_ = 0;      // number of the latest read of any connection
-    request_list in_progress_{*this};
+    request_list requests_{*this};
     std::size_t deferred_count_ = 0;  // requests that the password verifier or the journal has
     std::unique_ptr<char[]> scratch_;
     instant now_;

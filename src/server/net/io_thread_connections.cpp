@@ -29,7 +29,7 @@ void io_thread::exchange(connection& c) {
     for (;;) {
         while (const request* const r = c.first_answered()) {
             if (!r->discards_answer) c.out.append(r->answer);
-            in_progress_.recycle(*c.pop_first());
+            requests_.recycle(*c.pop_first());
         }
         submit_replication_command(c);
         write(c);
@@ -111,7 +111,7 @@ void io_thread::close(connection& c) {
     while (request* const r = c.pop_first()) {
         const bool is_unsubmitted = r->deferred.what != replication_command::kind::none && !r->deferred.is_submitted;
         if (r->answered || is_unsubmitted) {
-            in_progress_.recycle(*r);
+            requests_.recycle(*r);
         } else {
             r->client = nullptr;  // the request remains in progress (REQ2)
             r->is_client_gone.store(true, std::memory_order_relaxed);
@@ -166,7 +166,7 @@ void io_thread::run_periodic_checks() {
         next_stuck_check_ = now_ + stuck_calls_.period();
         stuck_calls_.begin_check();
     }
-    for (request* r = in_progress_.first(); r != nullptr; r = r->next) {
+    for (request* r = requests_.first(); r != nullptr; r = r->next) {
         if (r->abandon_flag() && !r->what.entry->definition.options.outlives_client) shared_.runs.interrupt_sleeper(*r);
         if (shared_.forwarder != nullptr &&
             (draining_ || (r->abandon_flag() && !r->what.entry->definition.options.outlives_client)))
@@ -189,7 +189,7 @@ void io_thread::publish_unfinished() {
     std::vector<std::string> lines;
     std::size_t more = 0;
     try {
-        for (const request* r = in_progress_.first(); r != nullptr; r = r->next) {
+        for (const request* r = requests_.first(); r != nullptr; r = r->next) {
             if (lines.size() == unfinished_calls::max_named) {
                 ++more;
                 continue;
@@ -222,7 +222,7 @@ void io_thread::answer_overdue(request& r) {
     try {
         std::string answer;
         write_overdue_error(r.what, answer);
-        request& instead = in_progress_.acquire();
+        request& instead = requests_.acquire();
         instead.answer = std::move(answer);
         instead.discards_answer = r.discards_answer;
         c.replace(r, instead);

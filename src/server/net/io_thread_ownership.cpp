@@ -6,7 +6,7 @@ namespace tutti::server {
 /// Returns true if the thread may offer its I/O ownership now. Calls must be in progress, because their workers try to
 /// acquire the ownership when these calls end. No long call may be in progress.
 bool io_thread::may_offer_ownership() const noexcept {
-    return !in_progress_.empty() && offers_.may_offer(now_) && !drain_requested_.load(std::memory_order_relaxed);
+    return !requests_.empty() && offers_.may_offer(now_) && !drain_requested_.load(std::memory_order_relaxed);
 }
 
 /// Offers the I/O ownership, and blocks until the thread has the ownership again.

@@ -14,7 +14,7 @@ void io_thread::submit() {
     // function ends.
     for (job* const j : to_submit_) {
         auto& r = static_cast<request&>(*j);
-        in_progress_.add(r);
+        requests_.add(r);
         offers_.add_call(r);
         if (time_limit_of(r.what, shared_.how).count() > 0) time_limits_ = true;
         r.waits_for_short = true;
@@ -63,14 +63,14 @@ void io_thread::collect() {
             finish_replication_command(r);
             continue;
         }
-        in_progress_.remove(r);
+        requests_.remove(r);
         offers_.remove_call(r);
         uncount_accepted(r);
         counters_.count_call(r.what.entry->number, r.priority, r.how_it_ended, now_ - r.arrived);
         log_if_slow(r);
         if (!r.key.empty()) cache_reply(r);
         if (r.client == nullptr) {
-            in_progress_.recycle(r);
+            requests_.recycle(r);
         } else {
             r.client->who.written_position = std::max(r.client->who.written_position, r.logged.awaited_position);
             r.client->mark_answered(r);
@@ -91,14 +91,14 @@ void io_thread::submit_replication_command(connection& c) noexcept {
 
 void io_thread::finish_replication_command(request& r) noexcept {
     --deferred_count_;
-    if (r.client == nullptr) return in_progress_.recycle(r);
+    if (r.client == nullptr) return requests_.recycle(r);
     r.client->mark_answered(r);
     touch(*r.client);
 }
 
 void io_thread::finish_login(request& r) noexcept {
     --deferred_count_;
-    if (r.client == nullptr) return in_progress_.recycle(r);
+    if (r.client == nullptr) return requests_.recycle(r);
     connection& c = *r.client;
     c.who.awaits_password_check = false;
     touch(c);

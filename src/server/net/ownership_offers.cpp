@@ -17,7 +17,10 @@ constexpr milliseconds max_pause{160};
 /// If a call would have to wait for longer than this for its turn, waking another worker is worth the cost.
 constexpr std::chrono::nanoseconds worth_a_call{10'000};
 
-/// A round of a worker should have about so many requests.
+// If clients send much at once, a worker that runs the calls itself handles only few clients in a round. If the worker
+// read a thousand requests, the first of these requests would have left the cache before they run, and again before
+// they are answered. The next round begins with the clients that are left out.
+constexpr int min_events = 8;
 constexpr std::size_t enough_requests = 64;
 
 }  // namespace

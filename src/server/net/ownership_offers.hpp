@@ -11,6 +11,7 @@
 #include <chrono>
 #include <span>
 
+#include "server/calls/executor.hpp"
 #include "server/net/duration_estimator.hpp"
 #include "server/net/io_ownership.hpp"
 #include "server/protocol/request.hpp"
@@ -19,11 +20,8 @@ namespace tutti::server {
 
 class ownership_offers {
 public:
-    /// The bounds of the number of clients that a round handles. If clients send much at once, a worker that runs the
-    /// calls itself handles only few clients in a round. If the worker read a thousand requests, the first of these
-    /// requests would have left the cache before they run, and again before they are answered. The next round begins
-    /// with the clients that are left out.
-    static constexpr int min_events = 8, max_events = 256;
+    /// The maximum number of clients that a round handles.
+    static constexpr int max_events = 256;
 
     ownership_offers(std::size_t procedures, std::chrono::nanoseconds short_limit, unsigned workers, instant now);
 

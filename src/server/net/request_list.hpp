@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "server/protocol/request.hpp"
@@ -44,9 +45,8 @@ public:
         if (r.next != nullptr) r.next->previous = r.previous;
         --size_;
     }
-    /// Returns the first added request, or null. `request::next` is the next one.
+    /// Returns the request that was added last, or null. `request::next` is the one that was added before it.
     [[nodiscard]] request* first() const noexcept { return first_; }
-    [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
 private:

@@ -26,6 +26,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "server/calls/catalog.hpp"
 #include "server/calls/snapshotter.hpp"
