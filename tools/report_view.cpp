@@ -199,11 +199,11 @@ private:
                 v.hints.push_back("move the unsafe operation" + at +
                                   " out of the block: volatile accesses, atomics and asm can not be undone");
         } else if (s.reason == "from-begin") {
-            // If the reason is in a nested block, `where` is the begin of that block.
+            // If the reason is in a nested block, `where` is the start of that block.
             const std::vector<call_site> calls = names_.calls_of_block(s.where ? *s.where : b.at);
             std::string names;
             for (const call_site& c : calls) names += (names.empty() ? "; it calls " : ", ") + c.function;
-            v.switches.push_back({s.times, "from its begin on: every way through the block is unsafe" + names});
+            v.switches.push_back({s.times, "from its start on: every way through the block is unsafe" + names});
             for (const call_site& c : calls) hint_at_call(v, c);
             v.hints.push_back("write it as __transaction_atomic once: the compiler then names each unsafe operation");
         } else if (s.reason == "library-call") {
@@ -215,7 +215,7 @@ private:
         } else {
             v.switches.push_back({s.times, s.reason + at});
         }
-        // A block that is unsafe from its begin on is excluded, because before its switch such a block only waits.
+        // A block that is unsafe from its start on is excluded, because before its switch such a block only waits.
         if (s.where && s.nanoseconds_before * 2 > s.nanoseconds_whole) {
             v.hints.push_back(
                 "it becomes irrevocable late: do what is unsafe after the block, or in a commit action, and the whole "

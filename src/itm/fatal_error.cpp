@@ -21,7 +21,7 @@ void die_in_undo(const descriptor& d, const block& b) noexcept {
             message, sizeof message,
             "the block at %s is cancelled or restarted after it became irrevocable (%s): its effects cannot be "
             "undone; cancel before the unsafe operation",
-            where, why != nullptr ? why : "irrevocable from its begin on");
+            where, why != nullptr ? why : "irrevocable from its start on");
     }
     api::panic(message);
 }

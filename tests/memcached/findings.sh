@@ -62,7 +62,7 @@ case $finding in
         expect late "irrevocable 30 times"
         expect late " 30  unsafe call of sched_yield at .*:$(line_of yield) in "
         expect at-once "irrevocable 300 times"
-        expect at-once " 300  from its begin on: .*; it calls .*sched_yield"
+        expect at-once " 300  from its start on: .*; it calls .*sched_yield"
         ;;
     9)
         expect nested "entered inside another block 300 times"
