@@ -220,7 +220,8 @@ TEST(allocation_leak_test, frees_allocations_under_contention) {
     for (auto& s : slots) delete s.load();
 }
 
-// The allocation fails at every point in turn. Each failure leaves the block as bad_alloc, and has no effect.
+// The allocation fails at every point in turn. Each failure leaves the block as the exception bad_alloc, and the block
+// has no effect.
 TEST(allocation_leak_test, survives_exhausted_memory) {
     var<std::string> text{"before"};
     var<long> number{0};

@@ -135,7 +135,7 @@ TEST_F(checkpoint_conflicts_test, roll_back_to_where_nothing_was_owned) {
             first.set(c, first.get(c) + 1);
             c.on_abort([&](abort_cause why) {
                 EXPECT_EQ(why, abort_cause::conflict_write_locked);
-                std::jthread{[&] { (void)first.load(); }}.join();  // nobody holds it
+                std::jthread{[&] { (void)first.load(); }}.join();  // the orec is free
                 other.release();
             });
             checkpoint(c, [&](tx& d) {

@@ -78,9 +78,9 @@ TEST_F(deadlines_test, commit_a_block_that_needs_irrevocability) {
     EXPECT_EQ(runs.load(), 1);
 }
 
-// Another transaction holds a variable that the block needs, and does not continue until the block has ended. Only a
-// wait that the deadline ends gets through. The holder must be killable: it checks its barriers instead of sleeping in
-// its body.
+// Another transaction holds a variable that the block needs, and does not continue until the block has ended. The block
+// continues only if the deadline ends its wait. The holder must be killable: it checks its barriers instead of sleeping
+// in its body.
 TEST_F(deadlines_test, end_a_wait_for_another_transaction) {
     if (!concurrent()) GTEST_SKIP() << "transactions exclude each other under " << algorithm();
     var<int> held{0};
@@ -280,7 +280,7 @@ TEST_F(deadlines_test, handle_unrepresentable_times) {
     EXPECT_FALSE(met(steady_clock::time_point::min()));
     EXPECT_THROW(met(std::chrono::nanoseconds::min()), usage_error);
 
-    // If a wait does not return at once, another thread ends it.
+    // If a wait does not return immediately, another thread ends it.
     const auto waits = [](auto wait) {
         var<int> ended{0};
         std::atomic<bool> began{false};

@@ -12,7 +12,7 @@ namespace {
 
 struct deed_failed {};
 
-/// Each function runs blocks on `v`. On its own, it adds one or has no effect (effect_of).
+/// Each function runs blocks on `v`. On its own, a function adds one or has no effect (effect_of).
 constexpr void (*deeds[])(var<long>&) = {
     [](var<long>& v) { atomically([&](tx& t) { v.set(t, v.get(t) + 1); }); },
     [](var<long>& v) { v.store(v.load() + 1); },

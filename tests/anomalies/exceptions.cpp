@@ -156,7 +156,7 @@ TEST_P(restarts_test, are_raised_again_at_the_commit) {
     EXPECT_EQ(v.load(), 1);
 }
 
-// A body that has swallowed a cancel does not commit either.
+// A body that has swallowed a cancel does not commit.
 TEST_P(restarts_test, a_swallowed_cancel_still_cancels) {
     var<long> v{0};
     EXPECT_THROW(run(unwinding(),

@@ -35,7 +35,7 @@ struct flavour {
         }};
         return all;
     }
-    /// Returns the flavour of thread `index` in a test that runs under this one.
+    /// Returns the flavour of thread `index` in a test that runs under this flavour.
     [[nodiscard]] flavour of(unsigned index) const { return mixed ? pure()[index % pure().size()] : *this; }
     /// Returns the same flavour for a body with objects that have destructors, such as strings or GoogleTest's objects.
     [[nodiscard]] flavour unwinding() const {
@@ -110,7 +110,7 @@ inline auto every_flavour() {
     all.push_back({"mixed", tutti::mode::optimistic, false, true});
     return ::testing::ValuesIn(all);
 }
-/// Returns the flavours without the irrevocable ones, for actions that such a block may not take.
+/// Returns all flavours except the irrevocable ones, for tests of actions that an irrevocable block may not take.
 inline auto revocable_flavours() {
     return ::testing::ValuesIn(std::vector<flavour>(flavour::pure().begin(), flavour::pure().begin() + 4));
 }

@@ -112,12 +112,13 @@ TEST_P(handler_order_test, lets_on_commit_run_transactions_and_throw) {
     }
     EXPECT_EQ(trace, "abcd");
     EXPECT_EQ(v.load(), 7);
-    // The next transaction sees nothing of it.
+    // The next transaction does not run these handlers again.
     run(unwinding(), [&](tx& t) { v.set(t, 8); });
     EXPECT_EQ(trace, "abcd");
 }
 
-// The effects of at_commit come in the order of the data: a file that it writes is a log of the counter.
+// The effects of at_commit handlers come in the order of the data. So the file that the handlers write is a log of the
+// counter.
 TEST_P(handler_order_test, puts_effects_in_the_order_of_data) {
     const std::size_t each = rounds(300);
     constexpr unsigned threads = 4;

@@ -16,8 +16,8 @@ struct refusal {};
 
 class handlers_and_blocks_test : public suite_of_flavours {
 protected:
-    /// Commits a block whose handlers are `first` and one that counts. The exception that leaves must be an E, and
-    /// everything else must have run.
+    /// Commits a block with two handlers: `first`, and a handler that counts. An exception of type E must leave the
+    /// block, and everything else must have run.
     template <class E, class F>
     void leaves_by(F first) {
         var<int> v{0};
@@ -31,7 +31,7 @@ protected:
                      E);
         EXPECT_EQ(v.load(), 1);
         EXPECT_EQ(others, 1);
-        // The next transaction sees nothing of it.
+        // The exception does not affect the next transaction.
         run(unwinding(), [&](tx& t) { v.set(t, 5); });
         EXPECT_EQ(v.load(), 5);
     }

@@ -20,7 +20,7 @@ const std::string_view algorithm_in_force = [] {
 }();
 const bool one_at_a_time = algorithm_in_force == "serial" || algorithm_in_force == "global-lock";
 const bool locks_at_once = algorithm_in_force == "wb-etl" || algorithm_in_force == "wt-etl";
-// Other algorithms let both continue, and the first to commit wins.
+// Under other algorithms, both transactions continue, and the first one to commit wins.
 const bool waits_for_a_writer = locks_at_once || one_at_a_time;
 
 class interruption_test : public testing::Test {
@@ -178,7 +178,7 @@ protected:
         EXPECT_EQ(unwound_, 1) << "the frames around the block are left like any others";
         EXPECT_EQ(compensated_, 1);
         EXPECT_EQ(written_.load(), 0);
-        // The ended thread neither waits, nor is another thread waiting for it.
+        // The ended thread no longer waits, and no other thread waits for the ended thread.
         std::jthread consumer{[&] {
             atomically([&](tx& t) {
                 if (awaited_.get(t) == 0) retry(t);

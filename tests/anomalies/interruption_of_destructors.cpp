@@ -12,8 +12,8 @@
 namespace tutti::anomalies {
 namespace {
 
-/// Its destructor runs a block that is restarted once while the thread is interrupted. An interruptible destructor
-/// would refuse the second attempt.
+/// An object whose destructor runs a block that is restarted once while the thread is interrupted. An interruptible
+/// destructor would refuse the second attempt.
 struct restarting {
     interruption* of;
     var<int>* ends;

@@ -57,7 +57,8 @@ TEST_F(irrevocability_test, runs_effects_once) {
     EXPECT_EQ(wrong.count(), 0);
 }
 
-// Several blocks ask at the same time, after reads that the others are about to change.
+// Several blocks request irrevocability at the same time, after they have read data that the other blocks are about to
+// change.
 TEST_F(irrevocability_test, serves_several_requests_at_once) {
     const std::size_t each = rounds(200);
     var<long> shared_total{0};
@@ -135,7 +136,7 @@ TEST_F(irrevocability_test, lets_the_block_cancel_and_throw) {
     }
 }
 
-// Beside an irrevocable block, a reader commits and so does a writer of other data, while the block waits for both.
+// While an irrevocable block waits in its body, a reader commits, and so does a writer of other data.
 TEST_F(irrevocability_test, lets_others_proceed) {
     if (!concurrent() || commits_one_by_one()) GTEST_SKIP() << "writers exclude each other under " << algorithm();
     for (const bool late : {false, true}) {

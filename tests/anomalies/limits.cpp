@@ -113,7 +113,7 @@ TEST_F(limits_test, include_deep_nesting) {
         });
     };
     atomically([&](tx& t) { descend(descend, t, depth); });
-    // The outermost even `left` cancels everything below it: one or two levels remain.
+    // The outermost level with an even `left` cancels all levels below itself, so one or two levels remain.
     EXPECT_EQ(v.load(), depth % 2 == 0 ? 1u : 2u);
 }
 

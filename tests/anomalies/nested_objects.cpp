@@ -83,9 +83,10 @@ protected:
                     [](tx&) {});
         }
     }
-    /// Returns the number of these ways: an irrevocable block cannot retry.
+    /// Returns the number of ways in which `body` can be rolled back. An irrevocable block has fewer ways, because it
+    /// cannot retry.
     static unsigned ways() { return GetParam().mode == mode::irrevocable ? 2 : 3; }
-    /// Returns a flavour for a single thread, so that every block commits at once.
+    /// Returns a flavour for a single thread, so that every block commits immediately.
     static flavour once() { return GetParam().of(0).unwinding(); }
 };
 
@@ -150,7 +151,7 @@ TEST_P(nested_objects_test, may_be_containers) {
                 auto* const made = create<broadcast<long>>(c);
                 if (filled) made->send(c, 1);
             });
-            // Memory of variables that the engine does not know.
+            // The engine does not know the memory of these variables, which `new` and make_shared allocate.
             in_nested([&](tx& c) {
                 auto* const made = create<std::unique_ptr<tutti::queue<long>>>(c, new tutti::queue<long>);
                 if (filled) (*made)->push(c, 1);

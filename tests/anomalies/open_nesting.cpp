@@ -1,6 +1,6 @@
-// The guarantees of open nesting. Its faults would be: an effect that survives the roll-back of the block around it; an
-// undo that runs twice, not at all, or in the wrong order. Others are two holders of one abstract lock, and a cycle of
-// holders that never ends.
+// The guarantees of open nesting. Catches an effect that survives the roll-back of the block around it. Catches an undo
+// that runs twice, not at all, or in the wrong order. Catches two holders of one abstract lock, and a cycle of holders
+// that never ends.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -160,8 +160,8 @@ TEST_F(open_nesting_test, is_closed_in_an_irrevocable_block) {
     EXPECT_EQ(shared_.load(), 0);
 }
 
-// Catches a commit that treats a conflict with the block around it like any other, although neither can wait for the
-// other.
+// Catches a commit that treats a conflict with the block around it like any other conflict, although neither side can
+// wait for the other.
 TEST_F(open_nesting_test, works_in_a_visible_block) {
     EXPECT_THROW(atomically({.mode = mode::visible},
                             [&](tx& t) {
@@ -191,7 +191,7 @@ TEST_F(open_nesting_test, works_in_a_block_made_visible_by_deadline) {
     EXPECT_EQ(outcome.mode, mode::visible);
 }
 
-// The undo gets no slot, because the block around it has it.
+// The undo gets no slot, because the block around the undo has the slot.
 TEST_F(open_nesting_test, is_undone_after_the_block_became_irrevocable) {
     int effects = 0;
     atomically([&](tx& t) {
@@ -229,7 +229,7 @@ TEST_F(open_nesting_test, is_undone_after_irrevocability_between_two_steps) {
     EXPECT_EQ(own_.load(), 1);
 }
 
-// A deadline does not close a step: other threads see its effect at once, and its undo runs.
+// A deadline does not close a step: other threads see its effect immediately, and its undo runs.
 TEST_F(open_nesting_test, stays_open_in_a_late_block) {
     if (one_at_a_time()) GTEST_SKIP() << "the body is a closed nested block here";
     int undone = 0;
@@ -275,7 +275,8 @@ TEST_F(open_nesting_test, diagnoses_an_overwritten_read_of_an_irrevocable_block)
     const auto while_irrevocable = [&](auto body) {
         atomically([&](tx& t) {
             EXPECT_EQ(shared_.get(t), 0);
-            // Switches in the middle of the body, which would have been a closed block afterwards.
+            // Switches in the middle of the open nested body. If the body began after the switch, it would be a closed
+            // block.
             open_nested(
                 t,
                 [&](tx& i) {
@@ -441,7 +442,8 @@ private:
     std::thread thread_;
 };
 
-// The holder keeps its lock until its handlers have run, so the two wait for each other.
+// The holder keeps its lock until its handlers have run, so the holder and the irrevocable transaction wait for each
+// other.
 TEST_F(open_nesting_test, diagnoses_a_lock_holder_awaiting_the_slot) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     std::string said;

@@ -52,7 +52,7 @@ TEST_F(partial_roll_back_test, repeats_everything_after_an_earlier_conflict) {
     }
 }
 
-// No read follows the change. The continuation finds it at its end, and not only at commit.
+// No read follows the change. The continuation finds the change at its own end, and not only at commit.
 TEST_F(partial_roll_back_test, handles_a_conflict_at_a_blocks_end) {
     atomically([&](tx& t) {
         ++before;

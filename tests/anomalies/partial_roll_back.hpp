@@ -22,7 +22,7 @@ protected:
     }
 
     /// Changes `seen`, and the variable that `notice` reads, in another transaction. That transaction does not wait for
-    /// users of plain memory, because the caller may be one and waits for it.
+    /// users of plain memory, because the caller may be such a user, and waits for that transaction.
     void overtake(var<int>& seen) {
         elsewhere([&] {
             atomically(impatient, [&](tx& t) {

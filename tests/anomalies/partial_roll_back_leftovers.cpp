@@ -213,8 +213,8 @@ TEST_F(partial_roll_back_test, is_dropped_if_the_continuation_ends_otherwise) {
     EXPECT_EQ(own.load(), 2 + late.load());
 }
 
-// An access in a destructor that runs because of an exception cannot go back. No second exception may leave it,
-// whichever barrier finds the conflict.
+// While an exception runs a destructor, an access in the destructor cannot go back to the checkpoint. No second
+// exception may leave the destructor, whichever barrier finds the conflict.
 TEST_F(partial_roll_back_test, waits_until_destructors_have_run) {
     struct access {
         std::function<void()> at_the_end;
@@ -240,7 +240,8 @@ TEST_F(partial_roll_back_test, waits_until_destructors_have_run) {
                 });
             });
         };
-        // Both outcomes are allowed: the exception leaves, or the conflict was found and everything runs again.
+        // Both outcomes are allowed. Either the exception leaves the transaction, or the conflict is found and
+        // everything runs again.
         try {
             attempt();
             EXPECT_EQ(before, 2);

@@ -125,8 +125,8 @@ TEST_P(phantom_test, does_not_fill_an_empty_range_twice) {
     EXPECT_TRUE(atomically([&](tx& t) { return list.sound(t); }));
 }
 
-// Two transactions scan the same list before either inserts: one before its only member, and one behind it. They write
-// different words, and the second to commit has counted without the other's node.
+// Two transactions scan the same list before either inserts: one inserts before its only member, and one after it. The
+// transactions write different words, and the second one to commit has counted without the other's node.
 TEST_P(phantom_test, is_not_inserted_into_a_read_range) {
     const std::size_t meetings = rounds(8);
     var<node*> head{nullptr};

@@ -20,7 +20,7 @@ struct box {
 
 class privatization_race_test : public suite_of_flavours {
 protected:
-    /// Adds one to every word, and checks them first.
+    /// Checks all words, and then adds one to every word.
     static void bump(tx& t, box* b, violations& torn) {
         const std::uint64_t left = load(t, &b->left);
         torn.expect(load(t, &b->right) == left);
@@ -29,7 +29,7 @@ protected:
         store(t, &b->low, static_cast<std::uint32_t>(left + 1));
         store(t, &b->right, left + 1);
     }
-    /// Does the same without a transaction, slowly enough for a zombie to interfere.
+    /// Does the same as `bump` without a transaction, slowly enough for a zombie to interfere.
     static void bump_directly(box* b, violations& torn) {
         const std::uint64_t before = b->left;
         torn.expect(b->right == before && b->low == static_cast<std::uint32_t>(before));
@@ -108,7 +108,8 @@ TEST_P(privatization_race_test, does_not_occur_through_a_variable) {
     EXPECT_EQ(content.right, content.left);
 }
 
-// The hardest direct use: the whole list is cut off, overwritten and freed at once. A straggler reads freed memory.
+// The hardest direct use: the whole list is cut off, and immediately overwritten and freed. A straggler would read
+// freed memory.
 TEST_P(privatization_race_test, does_not_occur_on_a_freed_list) {
     struct item {
         std::uint64_t value;
@@ -243,7 +244,7 @@ TEST_P(privatization_race_test, does_not_occur_after_an_overwritten_hand_over) {
             }
             around.arrive_and_wait();
             if (me == 0) {  // the straggler
-                // Without a log, so that it cannot show the privatizing commit that its reads are current.
+                // The straggler has no log, so that it cannot show the privatizing commit that its reads are current.
                 all.straggle(mine, true);
             } else if (me == 1) {
                 all.privatize(mine);

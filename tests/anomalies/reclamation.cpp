@@ -34,7 +34,7 @@ void churn(std::size_t rounds_of_it) {
     }
 }
 
-// One reader keeps its transaction open. Another thread destroys the object that it has found, and then retires
+// One reader keeps its transaction open. Another thread destroys the object that the reader has found, and then retires
 // thousands of objects.
 TEST_P(reclamation_test, waits_for_the_reader) {
     if (!concurrent()) GTEST_SKIP() << "needs two transactions at once";

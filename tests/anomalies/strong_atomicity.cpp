@@ -1,7 +1,8 @@
 // Weak atomicity: an access outside transactions slips between the accesses of a transaction.
 //
-// Catches a `store` that does not take the orec, so that a transaction that has read before it commits over it. Catches
-// a `load` that ignores a lock, and single accesses that are not ordered with accesses to other variables.
+// Catches a `store` that does not take the orec: a transaction that has read before the store would commit over the
+// stored value. Catches a `load` that ignores a lock, and single accesses that are not ordered with accesses to other
+// variables.
 #include "anomalies/flavour.hpp"
 
 namespace tutti::anomalies {
@@ -142,7 +143,7 @@ TEST_P(strong_atomicity_test, holds_for_values_behind_nodes) {
 
 TUTTI_IN_EVERY_FLAVOUR(strong_atomicity_test);
 
-// Within a transaction of the same thread, load and store are part of it.
+// Within a transaction of the same thread, load and store are part of that transaction.
 TEST(strong_atomicity_in_blocks_test, makes_load_and_store_part_of_the_transaction) {
     var<long> v{1};
     var<std::string> text{"one"};

@@ -1,8 +1,8 @@
 // A thread that ends inside a transaction, by pthread_exit or by cancellation, leaves orecs owned, or half of its
 // writes behind.
 //
-// Both end a thread by an unwinding that is not a C++ exception. Catches a runtime that swallows this unwinding, or
-// does not notice it. Restarts by jumps must behave the same.
+// pthread_exit and cancellation end a thread by an unwinding that is not a C++ exception. Catches a runtime that
+// swallows this unwinding, or does not notice it. Restarts by jumps must behave the same.
 #include <pthread.h>
 
 #include "anomalies/flavour.hpp"

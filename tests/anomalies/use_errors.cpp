@@ -122,7 +122,7 @@ TEST_F(use_errors_test, occur_in_an_irrevocable_block) {
     });
 }
 
-// The handle outlives its block. Each use of it reports that, and does not affect the current block.
+// The handle outlives its block. Each use of the handle reports a usage error, and does not affect the current block.
 TEST_F(use_errors_test, include_a_handle_used_after_its_block) {
     tx* kept = nullptr;
     atomically([&](tx& t) { kept = &t; });

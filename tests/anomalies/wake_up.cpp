@@ -168,7 +168,7 @@ TEST_F(wake_up_test, waits_for_the_limit_of_the_last_alternative) {
     EXPECT_EQ(chosen, 2);
 }
 
-// A limit that ends at once does not affect the limit of the next block.
+// A limit that ends immediately does not affect the limit of the next block.
 TEST_F(wake_up_test, uses_a_new_limit_in_every_block) {
     using std::chrono::milliseconds, std::chrono::steady_clock;
     var<int> v{0};

@@ -1,5 +1,5 @@
 // Write skew: two transactions read the same data, write different data, and together break an invariant that each of
-// them preserves. Snapshot isolation allows it; serializability does not.
+// them preserves. Snapshot isolation allows write skew; serializability does not.
 //
 // Catches an engine that validates only its writes. Catches an engine that lets a transaction commit at its snapshot
 // without validation at commit time (skipped validation taken too far).

@@ -86,7 +86,7 @@ TEST_P(zombie_test, never_sees_an_inconsistent_sum) {
     EXPECT_EQ(scratch.load(), 0);
 }
 
-// The consequences of such a state: a zombie divides by zero and indexes out of bounds.
+// Shows the consequences of an inconsistent state: a zombie divides by zero and indexes out of bounds.
 TEST_P(zombie_test, never_follows_an_index_out_of_bounds) {
     constexpr unsigned small = 2, large = 16;
     var<unsigned> size{small}, index{0};

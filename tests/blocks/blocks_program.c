@@ -118,7 +118,8 @@ static void* count_all(void* argument) {
     return argument;
 }
 
-/* No block may leave its action to a later one. Two threads, because libitm runs a single one without hardware. */
+/* Each block runs its action at its own commit, and leaves none to a later block. Two threads run blocks, because
+ * libitm runs the blocks of a lone thread serially, and so never in hardware. */
 static void actions(void) {
     pthread_barrier_init(&all_have_begun, NULL, 2);
     pthread_barrier_init(&all_have_ended, NULL, 2);

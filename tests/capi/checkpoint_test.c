@@ -8,7 +8,8 @@
 static tutti_var early = TUTTI_VAR_INIT(0), late = TUTTI_VAR_INIT(0), latest = TUTTI_VAR_INIT(0);
 static tutti_var own = TUTTI_VAR_INIT(0);
 
-/// Returns true if two transactions can run at the same time. Under htm they can until hardware has failed one of them.
+/// Returns true if two transactions can always run at the same time. Returns false for htm, where they can do so only
+/// until hardware has failed one of them.
 static bool concurrent(void) {
     return strcmp(tutti_algorithm(), "serial") != 0 && strcmp(tutti_algorithm(), "global-lock") != 0 &&
            strcmp(tutti_algorithm(), "htm") != 0;
@@ -183,7 +184,7 @@ static void descend(tutti_tx* tx, void* argument) {
     (void)tutti_get(tx, &data[level]);
     d->level = level + 1;
     if (d->level < levels) {
-        // The level is restored, the counts are not.
+        // The roll-back restores the level, but not the counts.
         CHECK_EQ(tutti_checkpoint(tx, descend, d, &d->level, sizeof d->level), TUTTI_COMMITTED);
         CHECK_EQ(d->level, levels);
     } else {

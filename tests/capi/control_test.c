@@ -18,7 +18,7 @@ static uint64_t milliseconds(void) {
 static tutti_var ball = TUTTI_VAR_INIT(0);
 
 struct player {
-    uint64_t mine;  // takes the ball when it has this parity
+    uint64_t mine;  // takes the ball when its value has this parity
     uint64_t last;
 };
 
@@ -50,8 +50,8 @@ static void retry_hands_over_between_threads(void) {
 // ----------------------------------------
 
 static tutti_var gate = TUTTI_VAR_INIT(0);
-// A body that is about to wait sets it. The block that ends the wait does so only then, so the body runs at least
-// twice.
+// A body sets `found_shut` before it waits. The thread that ends the wait does so only after that, so the body runs at
+// least twice.
 static atomic_bool found_shut;
 
 static void await_reader(void) {
@@ -163,7 +163,7 @@ static tutti_var stock[3] = {TUTTI_VAR_INIT(0), TUTTI_VAR_INIT(0), TUTTI_VAR_INI
 static tutti_var taken = TUTTI_VAR_INIT(0);
 
 static void take(tutti_tx* tx, void* from) {
-    tutti_set(tx, &taken, tutti_get(tx, &taken) + 1);  // undone if it leads to a retry
+    tutti_set(tx, &taken, tutti_get(tx, &taken) + 1);  // a retry undoes this
     const uint64_t here = tutti_get(tx, from);
     if (here == 0) {
         if (from == &stock[2]) atomic_store(&found_shut, true);  // all alternatives have been tried

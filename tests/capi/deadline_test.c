@@ -98,7 +98,8 @@ static void invalid_options_are_errors(void) {
              TUTTI_COMMITTED);
 }
 
-// As compiled with the structure before it had deadlines, followed by arbitrary bytes of the stack.
+// Passes the options as a program does that was compiled before the structure had deadlines. Arbitrary bytes of the
+// stack follow the older structure.
 static void an_older_structure_is_accepted(void) {
     tutti_options how;
     memset(&how, 0xff, sizeof how);

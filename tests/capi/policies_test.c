@@ -61,7 +61,8 @@ static void own_variable(tutti_tx* tx, void* argument) {
     tutti_set(tx, &contended, 1);
     if (++m->attempts > 1) return;
     pthread_create(&m->thread, NULL, run_second, m);
-    // Until it is killed, or the second block has had time for a faulty action.
+    // Loops until this block is killed. If it must not be killed, the loop gives the second block time for a faulty
+    // action.
     for (int i = 0; m->to_be_killed || i < 10000; ++i) {
         (void)tutti_get(tx, &contended);
         sched_yield();
@@ -97,7 +98,8 @@ static void an_unknown_policy_is_an_error(void) {
     CHECK_EQ(tutti_var_load(&contended), 0);
 }
 
-// As compiled with the structure before it had policies, followed by arbitrary bytes of the stack.
+// Passes the options as a program does that was compiled before the structure had policies. Arbitrary bytes of the
+// stack follow the older structure.
 static void an_older_structure_is_accepted(void) {
     tutti_options how;
     memset(&how, 0xff, sizeof how);

@@ -501,7 +501,7 @@ TEST(cluster_round_trips, skip_unneeded_nodes_in_the_next_attempt) {
     EXPECT_EQ(runs, 2);
 }
 
-// Catches an error that names another node that was asked at the same time.
+// Catches an error that names a running node that was asked at the same time as the lost node.
 TEST(cluster_failure, names_the_lost_node) {
     support::watchdog guard{"names_the_lost_node"};
     auto nodes = start_nodes(4, cluster::placement::home);
@@ -555,7 +555,7 @@ TEST(cluster_failure, reports_a_lost_node) {
     nodes[1].reset();
     unsigned lost = 0, there = 0;
     for (const ref<account>& a : all) {
-        // An attempt may commit until the end of the connection has been noticed.
+        // A write of an object of node 1 also fails if node 0 notices the end of the connection only during the write.
         try {
             atomically([&](tx& t) { a.write(t).balance += 1; });
             ++there;

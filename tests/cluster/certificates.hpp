@@ -13,8 +13,8 @@
 
 namespace tutti::strangers {
 
-/// A folder with an authority and certificates for nodes 0 to 2, or for group members, and a program. The destructor
-/// removes the folder.
+/// A folder with an authority, and certificates for nodes 0 to 2, or for three members of a group and a program. The
+/// destructor removes the folder.
 class certificates {
 public:
     explicit certificates(const std::string& name, const std::string& cluster = "tutti",

@@ -15,7 +15,7 @@ namespace {
 using namespace tutti::cluster;
 using tutti::cluster::testing::scripted_cluster;
 
-constexpr unsigned conflicts_to_reservations = 16;  // the number of conflicts after which the engine reserves
+constexpr unsigned conflicts_to_reservations = 16;  // the number of conflicts after which the engine reserves objects
 constexpr unsigned objects = 8;
 
 object_id nth(std::uint64_t i) { return {5, i}; }
@@ -59,7 +59,7 @@ struct long_one {
     bool waits = true;
     bool backwards = false;
     unsigned writes = 1;
-    std::uint64_t step = 300;  ///< between two objects
+    std::uint64_t step = 300;  ///< pause after each opened object, in virtual time
 };
 
 bool attempt(scripted_cluster::client& c, const long_one& how, unsigned lost) {
@@ -88,7 +88,7 @@ void suffer(scripted_cluster::client& c, const long_one& how, trial& o) {
     o.ended = c.now();
 }
 
-/// Runs the long transaction until `until`, beside two writers on each other node.
+/// Runs the long transaction, at most until time `until`, beside two writers on each of the two other nodes.
 trial outlast_writers(const long_one& how, std::uint64_t until, std::uint64_t seed,
                       object_placement where = object_placement::home) {
     trial o;
@@ -104,7 +104,7 @@ trial outlast_writers(const long_one& how, std::uint64_t until, std::uint64_t se
     EXPECT_EQ(ended, o.done);
     for (node_number n = 0; ended && n < 3; ++n) EXPECT_EQ(all.reserved(n), 0u);
     const trial found = o;
-    // A client that leaves the loop unwinds its stack.
+    // These flags end the loops of all clients, so that the clients unwind their stacks.
     over = o.given_up = true;
     EXPECT_TRUE(all.run(until + some_time));
     return found;

@@ -54,7 +54,8 @@ public:
         const unsigned place = of_.place_of(order_[one]);
         return clocks_[other].size() > place && clocks_[other][place] >= clocks_[one][place];
     }
-    /// Returns the latest event of the same place that could have happened after `event` instead, or `none`.
+    /// Returns the index of the last event so far at the place of `event`, if `event` could have happened before that
+    /// last event. Otherwise returns `none`.
     [[nodiscard]] std::size_t rival_of(unsigned event) const {
         const unsigned place = of_.place_of(event);
         const std::size_t last = place < latest_.size() ? latest_[place] : none;
@@ -140,8 +141,8 @@ private:
     void find_races(const event_set& events, const happened& past, unsigned event) {
         const std::size_t rival = past.rival_of(event);
         if (rival == happened::none) return;
-        // `first` collects the initial events of every order of the events that do not depend on that event, then
-        // `event`.
+        // `rest` contains the events after the rival that do not depend on the rival, and then `event`. `first`
+        // collects the events with which an order of `rest` may begin.
         happened rest{events};
         std::vector<unsigned> first;
         const auto add = [&](unsigned e) {

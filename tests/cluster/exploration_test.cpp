@@ -13,7 +13,8 @@ using namespace tutti::cluster::testing;
 /// The sequence of events at each place. Orders with the same trace are equivalent.
 using trace = std::map<unsigned, std::vector<std::uint64_t>>;
 
-/// A program whose events cause others. The events that its place has seen before decide which events follow.
+/// A program whose events cause other events. Which events an event causes depends on whether its place has had an
+/// event before.
 class toy final : public run {
 public:
     toy(std::uint64_t seed, std::multiset<trace>& seen) : seed_{seed}, seen_{seen} {
@@ -26,7 +27,7 @@ public:
     }
 
 private:
-    static constexpr unsigned places = 3, longest = 3;  // longest: of a chain of causes
+    static constexpr unsigned places = 3, longest = 3;  // longest: number of events in a chain of causes
 
     static std::uint64_t mix(std::uint64_t x) {
         x = (x + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;

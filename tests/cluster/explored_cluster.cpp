@@ -14,7 +14,7 @@ constexpr unsigned max_rollbacks = 2;  // of an attempt
 constexpr unsigned setter_up = ~0u;    // the writer of the initial values
 constexpr std::size_t stack = std::size_t{64} * 1024;
 
-/// Object n of a program is at home on node n.
+/// Object n of a program is at home on node n modulo the number of nodes.
 std::vector<object_id> objects_of(const small_program& p) {
     std::vector<object_id> all;
     object_id next{7, 0};
@@ -113,7 +113,7 @@ private:
         interleaving::fiber::change(fiber_, owner_.main_);
         if (has_ended_) throw node_has_ended{};
     }
-    /// Lets other clients run here if the program is fine.
+    /// Lets other clients run here if the program is `fine`.
     void between() {
         if (owner_.program_.fine) let_others();
     }
@@ -158,8 +158,8 @@ private:
         has_name_ = true;
         return run_inner_once(a);
     }
-    /// Runs the open nested block. In the history it belongs to a client of its own, so it is not ordered with the
-    /// block around it.
+    /// Runs the open nested block. The history records the nested block for a client of its own. The check therefore
+    /// does not order the nested block with the block around it.
     bool run_inner_once(const opening& a) {
         between();
         inner_record_.begin(number() + 100);
@@ -352,8 +352,8 @@ void explored_cluster::later(node_number at, std::string name, std::function<voi
 void explored_cluster::on_arrival(node_number to, const std::string& frame) {
     wire::header h;
     if (!read_header(frame, h)) return fail("no header");
-    // If the loss does not matter, such a message only raises a clock, as a heartbeat does, and a heartbeat is not an
-    // event either.
+    // If losses do not matter, a message about a loss only raises a clock, as a heartbeat does. Neither message is an
+    // event.
     if (h.type == wire::message_type::lost_node && !program_.losses_matter()) {
         if (at(to).objects.count().cached_elsewhere != 0) fail("a word of a loss matters");
         losses_.emplace_back(to, frame);
@@ -369,7 +369,7 @@ void explored_cluster::on_arrival(node_number to, const std::string& frame) {
 }
 
 void explored_cluster::deliver_losses() {
-    // Some of them are relayed, and follow the others.
+    // The receivers relay some of these messages. This loop delivers the relayed messages after the others.
     for (std::size_t i = 0; i < losses_.size(); ++i) {
         const auto [to, frame] = losses_[i];
         if (is_running(to)) deliver(to, frame);
@@ -485,7 +485,8 @@ bool explored_cluster::is_in_doubt(const object_id& id) const {
     });
 }
 
-/// Checks that the remaining nodes have told each other what they know.
+/// Checks the objects that a transaction of the ended node writes on several other nodes. If some of them are in doubt
+/// and others are not, a remaining node has not told another one what it knows.
 std::string explored_cluster::doubted_in_part() const {
     for (const small_client& c : program_.clients) {
         if (c.at != *program_.ends) continue;

@@ -30,7 +30,7 @@ enum class form : std::uint8_t {
     checkpoint,   ///< everything after each opening is a checkpointed block
     open,         ///< the first opening is an open nested block under an abstract lock, with an undo
     snapshot,     ///< the transaction is read-only
-    irrevocable,  ///< from the begin on
+    irrevocable,  ///< from the start
     late,         ///< irrevocable from the second opening on
     sleeper,      ///< the transaction waits until an object that it has read changes
 };
@@ -40,7 +40,7 @@ struct small_transaction {
     form how = form::flat;
     bool variables_beside = false;  ///< another participant decides as well, so a single message cannot commit
 
-    /// Returns the number of other nodes that the transaction writes on, if objects stay at home.
+    /// Returns the number of nodes other than `at` on which the transaction writes, if objects stay at home.
     [[nodiscard]] std::size_t others_written(node_number at, node_number nodes) const {
         std::set<unsigned> all;
         for (const opening& a : openings) {
@@ -60,7 +60,7 @@ struct small_client {
 struct small_program {
     const char* name = "";
     node_number nodes = 2;
-    unsigned objects = 3;  ///< object n has its home on node n; from `nodes` on, on the next node
+    unsigned objects = 3;  ///< object n has its home on node n modulo `nodes`
     object_placement how = object_placement::writer;
     std::vector<small_client> clients;
     unsigned attempts = 1;  ///< attempts of a transaction until its client continues
@@ -77,7 +77,7 @@ struct small_program {
     std::optional<node_number> ahead{};
     /// The node that ends at some moment; each other node learns of the end at some later moment. A block's writes on
     /// several other nodes are in doubt on all of them or on none. Other writes are in doubt only if the block has
-    /// variables beside.
+    /// `variables_beside`.
     std::optional<node_number> ends{};
     /// The client that begins when its node has learned of the end.
     std::optional<small_client> follows{};
@@ -89,7 +89,7 @@ struct small_program {
     std::uint64_t orders_run = 0;  ///< limit for programs with too many orders for a test; 0: all
 
     /// Returns true if reports of a loss can have an effect. Only a writer of objects that the lost node has copied
-    /// waits for them.
+    /// waits for such reports.
     [[nodiscard]] bool losses_matter() const noexcept {
         if (!only_copy) return copied;
         const node_number at = only_copy->at;

@@ -68,15 +68,16 @@ void history::settle_doubts() {
 }
 
 std::string history::judge() const {
-    // Maps each object and version to its writer. An object that does not exist carries no tag. Its version may belong
-    // to an object that was erased later, if both were forgotten.
+    // Maps each object and version to its writer. A read of an absent object has no tag. The node may have forgotten
+    // this object and another one that was erased later. The read then may have the version of that later erasure.
     std::map<std::pair<object_id, std::uint64_t>, writer_tag> writers;
     for (std::size_t i = 0; i < attempts_.size(); ++i) {
         // The version of a commit whose answer was lost is unknown.
         if (!attempts_[i].committed || attempts_[i].version == 0) continue;
         for (const object_id& id : attempts_[i].writes) writers[{id, attempts_[i].version}] = i + 1;
     }
-    // For each return, the value of each object that ended with that return, if the object had one.
+    // Maps an object and a return to the writer of the value that the return ended. Objects without such a value are
+    // not in the map.
     std::map<place, writer_tag> ended;
     std::vector<std::pair<writer_tag, writer_tag>> extra;
     const auto writer_of = [&](const seen& s, writer_tag& tag) {

@@ -42,7 +42,8 @@ public:
         attempts_.push_back({.client = client, .reads = {}, .writes = {}, .erased = {}});
         return attempts_.size();
     }
-    /// Continues attempt `tag` from its first `reads` reads. A finished attempt keeps the reads after that.
+    /// Begins an attempt that continues attempt `tag` after the first `reads` reads, and returns its number. Attempt
+    /// `tag` stays in the history with all of its reads.
     writer_tag go_on(writer_tag tag, std::size_t reads) {
         attempt rest = of(tag);
         rest.reads.resize(reads);
@@ -60,8 +61,8 @@ public:
         returns_[version] = tag;
     }
 
-    /// Resolves the attempts of unknown outcome: those whose writes any read saw have committed. REQUIRES: the run is
-    /// over.
+    /// Resolves the attempts of unknown outcome. Such an attempt has committed if any read saw one of its writes.
+    /// REQUIRES: the run is over.
     void settle_doubts();
     /// Returns a description of the first error, or an empty string.
     [[nodiscard]] std::string judge() const;

@@ -1,5 +1,6 @@
-// Participants resolve commits of a lost coordinator: node 2, whose commits nodes 0 and 1 take part in. Catches a
-// participant that decides without knowledge, or that denies a commit it may have prepared.
+// Participants resolve commits of a lost coordinator. In the first tests the coordinator is node 2, and nodes 0 and 1
+// take part in its commits. Catches a participant that decides without knowledge, or that denies a commit it may have
+// prepared.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -70,7 +71,8 @@ public:
         std::uint64_t process_of(node_number) override { return 0; }
         unsigned surveys = 0;
     };
-    /// Lets another process ask to take the participant's place. Returns true if this node reports its objects to it.
+    /// Lets a new process of the coordinator's node 2 ask to rejoin. Returns true if this node answers with an
+    /// ownership report.
     bool is_followed() {
         const unsigned before = others.surveys;
         EXPECT_TRUE(door.receive({.type = tutti::wire::message_type::rejoin_request, .from = 2},
@@ -161,8 +163,8 @@ TEST(commit_participant_test, denies_only_what_it_never_prepared) {
     injected_fault = fault::none;
 }
 
-/// Gives the other participant's number to another process, before or after its coordinator is lost. Returns true if
-/// the participant believes that process.
+/// Replaces the other participant by a later process of its node, before or after the coordinator is lost. Returns true
+/// if this participant believes the later process.
 bool believes_a_successor(bool before) {
     participant p;
     EXPECT_TRUE(p.prepare(1));
@@ -192,8 +194,8 @@ TEST(commit_participant_test, ignores_reports_of_later_processes) {
     EXPECT_TRUE(p.may_overwrite_what_it_read()) << "no other participant remains";
 }
 
-/// Returns true if a participant resolves its commit after an ownership report. Its answers about its objects must stay
-/// true.
+/// Returns true if a participant resolves its commit after it has sent an ownership report. A correct participant does
+/// not, because its answers about its objects must stay true.
 bool resolves_after_an_ownership_report() {
     participant p;
     EXPECT_TRUE(p.prepare(1));
@@ -221,7 +223,7 @@ TEST(commit_participant_test, decides_nothing_after_an_ownership_report) {
 
 // ---- decisions of several participants together
 
-/// Commits of node 3 that nodes 0, 1 and 2 take part in. The messages of each wait until a test delivers them.
+/// Nodes 0, 1 and 2, which take part in commits of node 3. Each participant's messages wait until a test delivers them.
 class three_participants {
 public:
     static constexpr transaction_name who{.node = 3, .slot = 0, .sequence = 1};
@@ -292,7 +294,7 @@ TEST(commit_participant_test, commits_what_all_have_prepared) {
         const tutti::wire::prepare_reply answer = o->prepare();
         ASSERT_TRUE(answer.yes);
         latest = std::max(latest, answer.clock);
-        o->here.clock.raise_to(20);  // the node continues, and must remember its clock's value
+        o->here.clock.raise_to(20);  // the clock moves on; the node must remember its value at the vote
     }
     EXPECT_EQ(latest, 7u);
     t.lose_coordinator();
@@ -335,7 +337,7 @@ TEST(commit_participant_test, aborts_what_one_has_not_prepared) {
 bool commit_without_one_that_may_have_refused() {
     three_participants t;
     for (const auto& o : t.all) EXPECT_TRUE(o->prepare().yes);
-    EXPECT_FALSE(t.all[2]->here.commits.withdraw(t.who).yes);  // so its program is told that nothing has happened
+    EXPECT_FALSE(t.all[2]->here.commits.withdraw(t.who).yes);  // so the coordinator reports that nothing has happened
     t.all[0]->here.on_node_lost(2);
     t.all[1]->here.on_node_lost(2);
     t.lose_coordinator();

@@ -71,7 +71,7 @@ TEST_P(cluster_irrevocable, runs_each_block_once) {
     std::vector<std::thread> writer_threads, irrevocable_threads;
     for (unsigned n = 0; n < count; ++n) {
         writer_threads.emplace_back(
-            [&, n] {  // moves money between two objects; also reads others without using their values
+            [&, n] {  // moves money between two objects; also reads a third one, whose value does not matter
                 for (unsigned i = n; !stop.load(); ++i) {
                     atomically([&](tx& t) {
                         at(n, i).write(t).balance += 1;
@@ -212,7 +212,7 @@ TEST(cluster_irrevocable_blocks, wait_for_running_commits) {
                 });
             }};
             while (!slow.asked.load()) std::this_thread::yield();
-            // Long enough that a block that would abort has done so.
+            // Waits long enough for a faulty irrevocable block to abort.
             std::jthread starter{[&] {
                 std::this_thread::sleep_for(std::chrono::milliseconds{300});
                 slow.may_vote.store(true);
@@ -272,8 +272,8 @@ TEST(cluster_irrevocable_blocks, may_be_read_only) {
     EXPECT_EQ(atomically({.read_only = true, .mode = mode::irrevocable}, [&](tx& t) { return b.read(t).balance; }), 2);
 }
 
-// Catches one block with the tokens of two clusters. Another block may take them in the opposite order, which
-// deadlocks.
+// Catches a block that takes the tokens of two clusters. Two such blocks deadlock if they take the tokens in opposite
+// orders.
 TEST(cluster_irrevocable_blocks, use_one_cluster) {
     node first, second;
     const ref<account> a{first, "a"}, b{second, "b"};

@@ -61,7 +61,8 @@ public:
         EXPECT_EQ(t.prepare(true), protocol_status::good);
         t.commit();
     }
-    /// Transfers 1. With `at_once` the commit is one step; without it, the commit locks objects, as beside other nodes.
+    /// Transfers 1. With `at_once`, the commit is one step. Otherwise, the commit locks objects, as in a cluster of
+    /// several nodes.
     static bool transfer(distributed_transaction& t, std::uint64_t from, std::uint64_t to, bool at_once) {
         if (!t.begin()) return false;
         if (!add(t, from, -1) || !add(t, to, 1)) return false;
@@ -103,8 +104,8 @@ private:
     }
 };
 
-/// Runs two threads that transfer, one at once and one by locks, and two that read. Returns a description of the error,
-/// or an empty string.
+/// Runs two threads that transfer, and two threads that read. One transferring thread commits in one step. The other
+/// one alternates between one step and locks. Returns a description of the error, or an empty string.
 std::string run_bank(std::size_t transfers) {
     bank b;
     std::atomic<unsigned> running{2};
@@ -141,7 +142,7 @@ TEST(cluster_local_commit, keeps_the_total_under_concurrent_commits) {
     EXPECT_EQ(run_bank(support::rounds(4'000)), "");
 }
 
-// A sanitizer checks memory and threads; whether a test notices a broken step is tested in other builds.
+// A build with a sanitizer checks memory and threads. The other builds check that the tests notice broken steps.
 #if !defined(TUTTI_SANITIZED)
 
 class cluster_local_commit_with_faults : public ::testing::TestWithParam<fault> {};
@@ -155,7 +156,7 @@ TEST_P(cluster_local_commit_with_faults, is_caught) {
     EXPECT_NE(found, "");
 }
 
-// The simulation covers faults that show in commits one after another.
+// The simulation covers the faults that show even if commits run one after another.
 INSTANTIATE_TEST_SUITE_P(all, cluster_local_commit_with_faults,
                          ::testing::Values(fault::local_commit_in_parts, fault::draw_version_early,
                                            fault::read_during_change, fault::show_locked),
@@ -172,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_local_commit_with_faults,
 
 // ---- SEQ1 to SEQ4: a read of an object's header, between whose loads another thread changes that header
 
-/// Runs a function before each load of the read; the argument is the load's number.
+/// Runs a function before each load that the read makes. The function's argument is the number of that load.
 struct between {
     static inline std::function<void(unsigned)> happens;
     static inline unsigned loads = 0;
@@ -196,7 +197,7 @@ void show_pair(seqlock_object& s, std::uint64_t version, long number) {
 
 const look_at_change changes[]{
     {"written", [](seqlock_object& s) { show_pair(s, time_of_look + 1, 2); }},
-    // No commit does this, so the version does not change.
+    // Changes the value under the same version. No commit does this.
     {"written_in_silence", [](seqlock_object& s) { show_pair(s, 3, 2); }},
     {"erased", [](seqlock_object& s) { s.end_write(false, time_of_look + 1, "", false); }},
     {"of_another_type",
@@ -220,8 +221,8 @@ const look_at_change changes[]{
 
 class cluster_seqlock_object : public ::testing::TestWithParam<look_at_change> {};
 
-// Catches a read that does not compare the word, or compares it with the wrong one, and a read that accepts a closed
-// object. Catches a read that does not check the object's id, type, length, existence or version.
+// Catches a read that does not compare the seqlock's word, or compares it with the wrong word. Catches a read that
+// accepts a closed object. Catches a read that does not check the object's id, type, length, existence or version.
 TEST_P(cluster_seqlock_object, reads_one_state_or_fails) {
     constexpr unsigned last = 12;  // more than the number of loads
     for (unsigned begins = 0; begins <= last; ++begins) {
@@ -409,7 +410,7 @@ TEST(cluster_in_place_commit, writes_only_unchanged_unshared_objects) {
     EXPECT_EQ(run_skew(support::rounds(2'000)), "");
 }
 
-#if !defined(TUTTI_SANITIZED)  // same reason as above
+#if !defined(TUTTI_SANITIZED)  // a build with a sanitizer checks memory and threads
 
 class cluster_in_place_commit_with_faults : public ::testing::TestWithParam<fault> {};
 

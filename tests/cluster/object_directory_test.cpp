@@ -20,7 +20,8 @@ namespace {
 
 using namespace tutti::cluster;
 
-/// Node 0 of two, a reader of time 0 that keeps every version, and an object that is at home there.
+/// The directory of node 0 of two nodes, and an object that is at home on node 0. A reader of time 0 makes the
+/// directory keep every version.
 struct object_directory_test : ::testing::Test {
     static object_id some_object() {
         for (std::uint64_t i = 0;; ++i) {
@@ -44,7 +45,7 @@ struct object_directory_test : ::testing::Test {
 // ---- DIR10: reads without a lock
 
 struct seqlock_reads_test : object_directory_test {
-    /// Reads the object; the answer may be that it must be read again.
+    /// Reads the object, and sets `found` as a hint for later reads.
     void find() {
         tutti::wire::object_view view;
         objects.read(id, view, tutti::wire::newest, found);
@@ -275,7 +276,7 @@ struct entry_eviction_test : object_directory_test {
         ASSERT_EQ(objects.lock_to_write(id, from, other), tutti::wire::lock_refusal::none);
         objects.apply_decision(id, what, "bytes", version, other);
     }
-    /// Uses the shard, so that it cleans up.
+    /// Uses the object's shard, so that the directory cleans up that shard.
     void stir(object_directory& s) const { s.unlock(id, {.node = 1, .slot = 9, .sequence = 9}); }
 
     recorder all;
@@ -302,7 +303,8 @@ TEST_F(entry_eviction_test, keeps_nothing_of_missing_objects) {
     EXPECT_EQ(objects.count().directory_entries, 0u);
 }
 
-// Catches an absent object whose version is older than its erasure, for readers that saw it and for others.
+// Catches an absent object whose version is older than its erasure. Covers readers that saw the object, and readers
+// that did not.
 TEST_F(entry_eviction_test, keeps_the_version_of_evicted_erased_objects) {
     write(0, 1, tutti::wire::action::put);
     write(1, 2, tutti::wire::action::erase);
@@ -316,7 +318,7 @@ TEST_F(entry_eviction_test, keeps_the_version_of_evicted_erased_objects) {
     objects.unlock(id, other);
     EXPECT_TRUE(objects.is_current(id, 4));
     stir(objects);
-    write(4, 5, tutti::wire::action::erase);  // makes the store forget the values before it
+    write(4, 5, tutti::wire::action::erase);  // makes the directory forget the earlier values
     pass(5);
     stir(objects);
     stir(objects);
@@ -337,7 +339,7 @@ TEST_F(entry_eviction_test, keeps_locked_and_reserved_entries) {
     EXPECT_NE(objects.lock_to_read(id, 0, other), tutti::wire::lock_refusal::none);
 }
 
-// Catches a read that takes another object for the former one of the same place.
+// Catches a read that mistakes the new object of a place for the object that was there before.
 TEST_F(entry_eviction_test, does_not_reread_evicted_entries) {
     leave();
     write(0, 1, tutti::wire::action::put);
@@ -365,8 +367,8 @@ TEST_F(entry_eviction_test, does_not_reread_evicted_entries) {
     EXPECT_FALSE(objects.reread(found, id, view));
 }
 
-// Node 1 of three gives an object to node 2; its home is node 0. Catches a pointer that is kept although unused, and a
-// pointer that is dropped although needed.
+// Node 1 of three gives away an object whose home is node 0. Catches a pointer that node 1 keeps without a use, and a
+// pointer that node 1 drops although a node needs it.
 TEST_F(entry_eviction_test, reports_dropped_pointers_to_the_home) {
     leave();
     snapshot_tracker readers_here{1, 3, clock};
@@ -408,8 +410,8 @@ TEST_F(entry_eviction_test, reports_dropped_pointers_to_the_home) {
     EXPECT_EQ(here.count().directory_entries, 1u);
 }
 
-// A read had its answer and waited for another one while a node was lost. An ownership report may have been given
-// without that pointer.
+// A node is lost after a read has received an answer with a pointer, while the read waits for another answer. This node
+// may have sent an ownership report without that pointer.
 TEST_F(entry_eviction_test, ignores_answers_from_before_a_loss) {
     leave();
     snapshot_tracker readers_here{1, 3, clock};
@@ -424,7 +426,8 @@ TEST_F(entry_eviction_test, ignores_answers_from_before_a_loss) {
     EXPECT_EQ(here.owner_of(moved), 2);
 }
 
-// Catches pointers that grow without a bound beside other entries, and a bound that ignores the other entries.
+// Catches an unbounded number of pointers beside the other entries. Catches a bound that does not depend on the number
+// of the other entries.
 TEST_F(entry_eviction_test, keeps_as_many_pointers_as_other_entries) {
     leave();
     std::uint64_t own = 0, others = 0;
@@ -439,7 +442,7 @@ TEST_F(entry_eviction_test, keeps_as_many_pointers_as_other_entries) {
     EXPECT_GE(objects_of_1.count().directory_entries, 3 * own / 2);
 }
 
-// An object is erased away from its home. The home owns the object from then on.
+// Node 1 erases an object whose home is node 0, and later drops the entry. From then on, node 0 owns the object.
 TEST_F(entry_eviction_test, sends_erased_entries_home) {
     leave();
     ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::lock_refusal::none);
@@ -556,8 +559,8 @@ struct rejoin_protocol_test : ::testing::Test {
     void receive(tutti::wire::message_type kind, const Message& what) {
         EXPECT_TRUE(door.receive({.type = kind, .from = 0}, tutti::wire::encode(what)));
     }
-    /// Starts a thread that waits to be admitted. If the code under test does not wake it, the watchdog ends the test.
-    /// The thread most likely sleeps when the function returns.
+    /// Starts a thread that waits to be admitted. If the code under test does not wake the thread, the watchdog ends
+    /// the test. The thread most likely sleeps when the function returns.
     [[nodiscard]] std::jthread sleeper() {
         std::latch begins{1};
         std::jthread one{[&] {
@@ -586,7 +589,7 @@ TEST_F(rejoin_protocol_test, wakes_when_all_have_admitted) {
 // Catches era numbers that are used twice: two nodes rejoin in turn, so no remaining node was told of the first era.
 TEST_F(rejoin_protocol_test, passes_on_earlier_eras) {
     receive(tutti::wire::message_type::ownership_report,
-            tutti::wire::ownership_report{1, 1, 4, {}});  // by a process of that era
+            tutti::wire::ownership_report{1, 1, 4, {}});  // sent by a process of era 4
     receive(tutti::wire::message_type::rejoin_ack, tutti::wire::rejoin_ack{.era = 5, .serves = true});
     ASSERT_TRUE(door.is_over());
     here.on_node_lost(0);
@@ -637,7 +640,7 @@ TEST_F(rejoining_process_test, ends_when_a_node_is_lost_early) {
 }
 
 // Catches a process that asks at longer and longer intervals although each answer is progress. If objects move all the
-// time, such a start gives up before the last round.
+// time, such a process gives up before the last round.
 TEST_F(rejoining_process_test, reports_a_new_round) {
     const auto points_to = [](node_number owner) {
         tutti::wire::list_part list;

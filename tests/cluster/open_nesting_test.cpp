@@ -55,7 +55,8 @@ struct roll_back : std::runtime_error {
     roll_back() : std::runtime_error{"rolled back"} {}
 };
 
-// Every name belongs to two objects, so that some are on this node and some on the other.
+// Each name belongs to two objects. Some of these objects are at home on the first node, and the others on the second
+// node.
 const std::string lock_names[] = {"a", "b", "c", "d"};
 
 /// Calls f(node where the block runs, node where others read, name) for each setting.
@@ -69,7 +70,7 @@ void everywhere(F&& f) {
     f(engine, engine, lock_names[0]);
 }
 
-// Catches objects that stay locked, or unwritten, until the block around ends.
+// Catches objects that stay locked, or unwritten, until the enclosing block ends.
 TEST(cluster_open_nesting, is_immediately_visible_to_other_nodes) {
     support::watchdog guard{"is_immediately_visible_to_other_nodes"};
     everywhere([](const node& here, const node& there, const std::string& name) {

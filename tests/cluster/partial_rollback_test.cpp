@@ -138,8 +138,8 @@ TEST_P(cluster_partial_rollback, repeats_all_if_outer_reads_are_stale) {
     EXPECT_EQ(s.aborts(), 2u);
 }
 
-// No object is opened after the change. A nested block does not validate at its end, so the conflict shows too late for
-// it.
+// No object is opened after the change. A nested block does not validate at its end, so the conflict shows only after
+// the nested block has ended.
 TEST_P(cluster_partial_rollback, happens_at_the_end_of_a_checkpoint) {
     for (const kind how : {kind::nested, kind::checkpointed}) {
         runs seen;
@@ -255,7 +255,8 @@ TEST_P(cluster_partial_rollback, drops_only_later_objects) {
     EXPECT_EQ(s.now(26), 1);
 }
 
-// The kept part may cause every failure, so after 64 partial roll-backs the whole transaction starts over.
+// The part that a partial roll-back keeps may be the cause of every conflict. After 64 partial roll-backs, the whole
+// transaction therefore starts over.
 TEST_P(cluster_partial_rollback, is_bounded) {
     runs seen;
     atomically([&](tx& t) {
@@ -303,7 +304,7 @@ TEST_P(cluster_partial_rollback_with_variables, finds_a_stale_object_by_reading_
                 ++seen.inner;
                 const long inner = s.mine(late).read(c);
                 if (seen.inner == 1) overtake(s, {&first_}, {changed});
-                // The first round leaves the variable one ahead of the object that the second round changes.
+                // After the first round, the variable is one larger than the object that the second round changes.
                 seen.consistent = seen.consistent && first_.get(c) == (inside ? inner : outer + 1);
             });
         });

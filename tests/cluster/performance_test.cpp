@@ -40,7 +40,7 @@ TEST(cluster_performance, reaches_full_throughput_on_one_node_without_conflicts)
     const plan p = looks_into_buckets();
     const figures f = run(p);
     const auto each = static_cast<double>(p.each.attempt + p.each.object);
-    // the tolerance is the unfinished block
+    // the tolerance allows for the unfinished block
     EXPECT_NEAR(f.per_second, 1e9 / each, 1e9 / static_cast<double>(p.duration));
     EXPECT_DOUBLE_EQ(f.median, each / 1000);
     EXPECT_EQ(f.aborts, 0);
@@ -66,7 +66,7 @@ TEST(cluster_performance, makes_excess_threads_wait_for_processors) {
     const figures f = run(p);
     const auto each = static_cast<double>(p.each.attempt + p.each.object);
     EXPECT_NEAR(f.per_second, 2 * 1e9 / each, 1e-3 * 1e9 / each);
-    EXPECT_NEAR(f.median, 3 * each / 1000, 0.01 * each / 1000);  // at each time, two of the three threads wait
+    EXPECT_NEAR(f.median, 3 * each / 1000, 0.01 * each / 1000);  // of the three threads of a processor, two wait
     EXPECT_NEAR(f.busy, 1, 1e-9);
 }
 
@@ -233,11 +233,12 @@ double trips(unsigned nodes, unsigned accounts, unsigned reads) {
     return run(p).round_trips;
 }
 
-// Every object moves all the time, so pointers are stale. Asking the home, the owner and the commit take 1, 1 and 1.5
-// trips.
+// Every object moves all the time, so pointers are stale. A transaction takes 1 trip to ask the home, 1 trip to ask the
+// owner, and 1.5 trips to commit.
 TEST(cluster_performance, looks_for_often_moved_objects_at_home) { EXPECT_LT(trips(16, 500, 20), 3.9); }
 
-// Most transactions read, so an object has mostly stayed where it was, and one trip finds it instead of two.
+// Most transactions only read, so an object has usually not moved since its last use. One trip finds the object instead
+// of two.
 TEST(cluster_performance, looks_for_rarely_moved_objects_by_pointer) { EXPECT_LT(trips(8, 100, 97), 1.75); }
 
 TEST(cluster_performance, simulates_a_thousand_nodes) {

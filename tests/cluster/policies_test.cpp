@@ -154,12 +154,13 @@ TEST_F(cluster_policies, release_all_reservations) {
     EXPECT_EQ(atomically([&](tx& t) { return there_too.read(t).balance; }), 3);
 }
 
-// Catches a block that always loses to other processes. Two of them keep writing the objects that it reads.
+// Catches a block that always loses to other processes. Two other processes keep writing the objects that the block
+// reads.
 TEST(cluster_policies_of_processes, complete_a_long_block) {
     support::watchdog guard{"complete_a_long_block"};
     const process_cluster all{3};
     for (const unsigned n : {1u, 2u}) EXPECT_EQ(all.nodes[n]->ask("storm"), "done");
-    // Each writer may have lost as often and be older. Then the writer has precedence once.
+    // Each writer may have lost as often as the block, and may be older. Such a writer has precedence once.
     EXPECT_LE(std::stol(all.nodes[0]->ask("endure patient")), attempts_to_commit + 3);
     EXPECT_LE(std::stol(all.nodes[0]->ask("endure timestamp")), attempts_to_commit + 3);
     EXPECT_LE(std::stol(all.nodes[0]->ask("endure backoff")), attempts_to_commit + 3);

@@ -101,7 +101,7 @@ TEST_P(cluster_rejoin_by_transport, admits_a_restarted_node) {
     }
 }
 
-// Objects that move stay where they are while their home is away.
+// With the placement `writer`, an object stays with its owner while its home node is away.
 TEST_P(cluster_rejoin_by_transport, finds_objects_homed_at_the_restarted_node) {
     support::watchdog guard{"finds_objects_homed_at_the_restarted_node"};
     trio t{"moved", GetParam(), cluster::placement::writer};
@@ -145,7 +145,8 @@ TEST_P(cluster_rejoin_by_transport, uses_bounded_memory_over_many_restarts) {
     while (open_descriptors() >= descriptors + returns) std::this_thread::yield();
 }
 
-/// Runs calls of other nodes' servers on the reading thread, and blocks in the first call until the test lets it go on.
+/// Runs calls of other nodes' servers on the reading thread, and blocks in the first call until the test lets the call
+/// continue.
 struct slow_server final : cluster::call_handler {
     void run(unsigned, std::uint64_t, cluster::forwarded_call&& what) override {
         began = true;
@@ -163,7 +164,8 @@ struct slow_server final : cluster::call_handler {
 };
 
 // The last message of a node may be the decision of its last commit, and a prepared participant would wait forever for
-// that decision. Catches a node that notices the end when it sends, and then drops the unread messages.
+// that decision. Catches a node that notices the end of the connection when it sends, and then drops the unread
+// messages.
 TEST_P(cluster_rejoin_by_transport, delivers_the_last_messages_of_an_ending_node) {
     support::watchdog guard{"delivers_the_last_messages_of_an_ending_node"};
     slow_server server;  // outlives the nodes
@@ -178,7 +180,7 @@ TEST_P(cluster_rejoin_by_transport, delivers_the_last_messages_of_an_ending_node
     ASSERT_TRUE(t.nodes[1]->calls()->send(0, 1, called("first")));
     while (!server.began) std::this_thread::yield();
     ASSERT_TRUE(t.nodes[1]->calls()->send(0, 2, called("last")));
-    t.nodes[1].reset();  // takes a second, because the other node does not learn of it
+    t.nodes[1].reset();  // takes a second, because node 0 does not notice the end meanwhile
     for (std::uint64_t number = 1; number < 4; ++number) static_cast<void>(here.send(1, number, called("late")));
     server.goes_on = true;
     server.goes_on.notify_one();
@@ -187,8 +189,9 @@ TEST_P(cluster_rejoin_by_transport, delivers_the_last_messages_of_an_ending_node
     here.set_call_handler(nullptr);
 }
 
-// Catches a lost last decision, and leftovers of a former process after a return: ages, ranks, reservations and holds.
-// Blocks of many policies go on at the other nodes and at the new process, and the sum stays right.
+// Catches a last decision that gets lost. Catches what a former process leaves behind after its node has rejoined:
+// ages, ranks, reservations and holds. Blocks of many policies run at the other nodes and at the new process, and the
+// sum stays right.
 TEST_P(cluster_rejoin_by_transport, does_not_disturb_blocks_of_any_policy) {
     support::watchdog guard{"does_not_disturb_blocks_of_any_policy"};
     static constexpr policy all[]{policy::patient,    policy::priority, policy::timestamp, policy::suicide,
@@ -202,7 +205,7 @@ TEST_P(cluster_rejoin_by_transport, does_not_disturb_blocks_of_any_policy) {
     atomically([&](tx& x) {
         for (const unsigned i : {0u, 1u}) ref<account>{*t.nodes[0], ids[i]}.publish(x, {100});
     });
-    // Moves 1 from one object to the other. Every second time, also counts at the node that may be away.
+    // Moves 1 from one object to the other. Every second transfer also counts at the node that may be away.
     const auto transfer = [&](node& n, unsigned turn) {
         const options how{.policy = all[turn % std::size(all)], .priority = static_cast<int>(turn % 3)};
         atomically(how, [&](tx& x) {
@@ -374,8 +377,9 @@ struct two_nodes_and_a_raw_peer {
     std::vector<cluster::testing::raw_peer> links;
 };
 
-// The third node ends after one of the two has received a commit or an abort, or after one or both were asked. What one
-// participant knows, the other is told. What neither knows stays in doubt.
+// The third node ends after one participant has received a commit or an abort, or after one or both have received the
+// prepare. A participant that knows the outcome tells the other one. An outcome that neither participant knows stays in
+// doubt.
 TEST(cluster_doubts, end_with_the_report_of_another_participant) {
     support::watchdog guard{"end_with_the_report_of_another_participant"};
     two_nodes_and_a_raw_peer t;

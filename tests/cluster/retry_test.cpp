@@ -19,8 +19,8 @@ using cluster::ref;
 using cluster::testing::account;
 using cluster::testing::start_nodes;
 
-// Catches a change that does not wake a sleeper: of a local or remote object that moves or stays. Each of two nodes
-// waits many times for the other's write, and a missed wake-up hangs forever.
+// Catches a change of an object that does not wake a sleeper. The object is local or remote, and moves or stays. Each
+// of two nodes waits many times for the other's write, and a missed wake-up hangs forever.
 TEST(cluster_retry, is_woken_by_a_change_anywhere) {
     support::watchdog guard{"is_woken_by_a_change_anywhere"};
     const long rounds = static_cast<long>(support::rounds(300));
@@ -64,7 +64,7 @@ TEST(cluster_retry, waits_for_creation_and_erasure) {
     }
 }
 
-// Catches alternatives of which only the last one's objects wake the block, and a variable that does not wake it.
+// Catches a block that objects of its earlier alternatives do not wake, and a block that a variable does not wake.
 // Catches a block that waits out its time limit although an object has changed.
 TEST(cluster_retry, wakes_for_every_alternative_and_deadline) {
     support::watchdog guard{"wakes_for_every_alternative_and_deadline"};
@@ -98,7 +98,7 @@ TEST(cluster_retry, wakes_for_every_alternative_and_deadline) {
 
     std::thread changer{[&] { atomically([&](tx& t) { first_there.write(t).balance = 2; }); }};
     atomically([&](tx& t) {
-        // The watchdog's limit is shorter.
+        // The watchdog's limit is shorter than this wait.
         if (first.read(t).balance != 2) retry_for(t, std::chrono::hours{1});
         EXPECT_EQ(first.read(t).balance, 2);
     });

@@ -20,7 +20,7 @@ public:
     explicit scripted_cluster(node_number nodes, std::uint64_t seed = 1, object_placement how = object_placement::home)
         : simulated_cluster{nodes, how, seed, {}} {}
 
-    /// Adds a thread of node `at`, which begins at once.
+    /// Adds a thread of node `at`. The thread begins immediately.
     void add(node_number at, body what);
     /// Runs until all clients are idle or until time `until`. Returns false if a client still had work.
     bool run(std::uint64_t until);

@@ -34,7 +34,8 @@ plan of_seed(std::uint64_t seed) {
     }
     if (dice.chance(60)) p.directory = {.pointers = 0, .erased = static_cast<std::size_t>(dice.random_below(2))};
     if (dice.chance(50)) p.copy_threshold = static_cast<unsigned>(1 + dice.random_below(3));
-    // Each of the cache's 64 shards, which the hash of an id selects, then has room for one object or a few.
+    // With this limit, each of the cache's 64 shards has room for one object or a few. The hash of an object's id
+    // selects the shard.
     if (dice.chance(30)) p.cache = 64 * (200 + dice.random_below(300));
     return p;
 }
@@ -168,7 +169,7 @@ private:
         if (++lost_ == max_attempts_of_one) owner_.wrong_ = one_starves;
         work_in_vain_ += 1 + static_cast<std::int64_t>(work_.entries().size());
     }
-    /// Sets manners as the engine's policies do (src/cluster/participant/enlistment.cpp).
+    /// Sets the behavior in conflicts as the engine's policies do (src/cluster/participant/enlistment.cpp).
     void mind_others() {
         conduct as = owner_.plan_.conduct;
         if (as == conduct::mixed) as = static_cast<conduct>(number() % static_cast<unsigned>(conduct::mixed));
@@ -200,8 +201,8 @@ private:
         work_.set_behavior(m);
     }
 
-    /// Runs one attempt, sometimes with abstract locks around it. The locks behave as for a block whose every open
-    /// nested block commits, so the attempt's own steps do not matter to them.
+    /// Runs one attempt, sometimes with abstract locks around it. The locks behave as for a block all of whose open
+    /// nested blocks commit. The attempt's own steps therefore do not affect the locks.
     bool attempt_once(std::uint64_t what, bool may_sleep) {
         // A separate generator keeps the transaction the same as without locks.
         wire::simulated_network dice{what ^ 0x5bd1e995u, {}, nullptr};
@@ -386,7 +387,7 @@ private:
     }
 
     /// Opens every object alone, and then all existing objects together. A client that was told of a commit must see
-    /// it.
+    /// that commit.
     void audit() {
         std::vector<object_id> there;
         for (std::uint64_t i = 0; i < owner_.plan_.objects; ++i) {

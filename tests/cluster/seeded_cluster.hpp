@@ -35,7 +35,7 @@ struct plan {
     node_number which_ends = 0;
     std::uint64_t notice = 200;  ///< limit for the time until each of the others notices the end
     bool rejoins = false;        ///< the ended node is admitted again
-    bool another_ends = false;   ///< a second node also ends, then or later, and rejoins
+    bool another_ends = false;   ///< a second node also ends, at any time, and rejoins
     std::uint64_t other_ends_at = 0;
     node_number other_that_ends = 0;
     bool erases = true;  ///< some writes are erasures
@@ -57,10 +57,12 @@ inline constexpr const char* runs_and_is_lost = "a running node is treated as lo
 
 /// Returns the plan that `seed` determines; the clients' actions also follow from the seed.
 [[nodiscard]] plan of_seed(std::uint64_t seed);
-/// Returns such a plan with two or more nodes, one of which ends. Readers of its writes show whether an unfinished
-/// attempt there has committed. An erased object cannot show this, so the plan has no erasures.
+/// Returns a plan that `seed` determines, with two or more nodes, one of which ends. Readers of the ended node's writes
+/// show whether an unfinished attempt of that node has committed. An erased object cannot show this, so the plan has no
+/// erasures.
 [[nodiscard]] plan with_an_end(std::uint64_t seed);
-/// Returns such a plan in which the node rejoins. For some seeds a second node does so too, at any time.
+/// Returns a plan as `with_an_end` does, in which the ended node rejoins. For some seeds, a second node also ends, at
+/// any time, and rejoins.
 [[nodiscard]] plan with_a_rejoin(std::uint64_t seed);
 
 class seeded_cluster final : private simulation::simulated_cluster {

@@ -31,7 +31,8 @@ void add(const commit_participant::statistics& some, commit_participant::statist
     all.aborted += some.aborted;
 }
 
-/// In about one of some hundred seeds, a participant knows of a commit. A sanitizer runs fewer seeds.
+/// True if the tests run all seeds; with a sanitizer they run fewer. In about one of some hundred seeds, a participant
+/// knows of a commit of the lost node.
 const bool are_all_seeds = tutti::support::rounds(2000) >= 2000;
 
 void record(const commit_participant::statistics& doubts) {
@@ -166,8 +167,8 @@ TEST(cluster_simulation, keeps_acknowledged_commits_after_a_loss) {
     record(doubts);
 }
 
-// The node rejoins, perhaps beside another one. One order explains everything before and after, with an end of all
-// objects that the node had owned in between.
+// The ended node rejoins; for some seeds, a second node does, too. One order explains all attempts before and after the
+// return. In that order, the objects that the node owned end at the return.
 TEST(cluster_simulation, admits_a_restarted_node) {
     if (const char* const one = std::getenv("TUTTI_CLUSTER_SEED")) {
         EXPECT_EQ(run_seed(std::strtoull(one, nullptr, 10), conduct::mixed, fate::one_returns), "");
@@ -252,7 +253,8 @@ TEST_P(cluster_simulation_with_faults, is_caught) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-// Also catches kept readers of a lost node: a writer of the objects that these have read starts over forever.
+// Also catches nodes that keep the readers of a lost node. A writer of the objects that such readers have read starts
+// over forever.
 TEST(cluster_simulation_with_lost_nodes, catches_kept_lost_readers) {
     std::uint64_t seed = 0;
     injected_fault = fault::keep_lost_readers;
@@ -263,7 +265,8 @@ TEST(cluster_simulation_with_lost_nodes, catches_kept_lost_readers) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-// Also catches a lost node that counts as a copy holder forever: then the objects that it had copied cannot be written.
+// Also catches a lost node that counts as a copy holder forever. No transaction can then write the objects that the
+// lost node had copied.
 TEST(cluster_simulation_with_lost_nodes, catches_kept_lost_copy_holders) {
     std::uint64_t seed = 0;
     injected_fault = fault::keep_lost_copy_holders;
@@ -274,7 +277,8 @@ TEST(cluster_simulation_with_lost_nodes, catches_kept_lost_copy_holders) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-// A node that searches an object at a node where that object never arrived, after the sender is lost, searches forever.
+// If the sender of an object is lost and the object never arrives, a node that searches for it at the receiver searches
+// forever.
 TEST(cluster_simulation_with_lost_nodes, catches_an_unreported_lost_transfer) {
     std::uint64_t seed = 41'161;
     injected_fault = fault::transfer_lost_without_report;
@@ -285,7 +289,8 @@ TEST(cluster_simulation_with_lost_nodes, catches_an_unreported_lost_transfer) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-// A history does not show that a home was not told. A node that searches the object searches forever.
+// If a node does not tell the home about an eviction, the history does not show this. A node that searches for the
+// object then searches forever.
 TEST(cluster_simulation_with_lost_nodes, catches_an_unreported_eviction) {
     std::uint64_t seed = 0;
     injected_fault = fault::evict_without_report;
@@ -296,7 +301,7 @@ TEST(cluster_simulation_with_lost_nodes, catches_an_unreported_eviction) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-// A lost node's leftovers mislead the other nodes, or make them wait, forever.
+// What a lost node leaves behind misleads the other nodes forever, or makes them wait forever.
 class cluster_rejoin_with_faults : public ::testing::TestWithParam<broken_step> {};
 
 TEST_P(cluster_rejoin_with_faults, is_caught) {

@@ -96,8 +96,8 @@ small_program lost_reader() {
 }
 
 /// Returns a program in which the first node reads a copy of the third node's object, and writes on the second node.
-/// The second node's clock is ahead of the third's, and a reader on the second has a time in between. A writer
-/// overwrites the copied object once its node has lost the first node.
+/// The second node's clock is ahead of the third's. The time of a reader on the second node lies between these clocks.
+/// A writer overwrites the copied object once its node has lost the first node.
 small_program lost_reader_of_a_copy(const char* name = "lost_reader_of_a_copy") {
     using enum form;
     const opening read_1{{1}}, read_2{{2}}, write_1{{1}, true}, write_2{{2}, true};
@@ -109,7 +109,7 @@ small_program lost_reader_of_a_copy(const char* name = "lost_reader_of_a_copy") 
     return p;
 }
 
-/// Returns a program that reads the only copy of an object, which is on the node that returns.
+/// Returns a program that reads the only copy of an object. The node that returns owns the object.
 small_program copy_of_one_that_returns() {
     using enum form;
     const opening read_1{{1}}, read_2{{2}}, write_2{{2}, true};
@@ -192,7 +192,7 @@ struct sum {
     commit_participant::statistics doubts;
 };
 
-/// Adds up the outcomes of its worlds.
+/// Runs an explored cluster, and adds its outcome to the sum.
 class counted final : public run {
 public:
     counted(const small_program& p, sum& in) : program_{p}, explored_{p}, sum_{in} {}
@@ -230,7 +230,7 @@ TEST_P(cluster_small_programs, are_correct_in_every_order) {
     bounds most;
     if (p.orders_run != 0) most.orders = p.orders_run;
 #if defined(TUTTI_SANITIZED)
-    most.orders = 200;  // a sanitizer checks memory, which the first orders use as the later ones do
+    most.orders = 200;  // a sanitizer checks memory; all orders use memory in the same way
 #endif
     const exploration e = explore(most, [&] { return std::make_unique<counted>(p, all); });
     EXPECT_EQ(e.wrong, "") << text_of(e);
@@ -270,7 +270,7 @@ std::vector<std::string> program_names() {
 INSTANTIATE_TEST_SUITE_P(all, cluster_small_programs, ::testing::ValuesIn(program_names()),
                          [](const auto& p) { return p.param; });
 
-// Runs one order: everything except the reader runs until nothing else can.
+// Runs one order. After its first event, the reader runs only when no other event is pending.
 TEST(cluster_small_programs_with_rejoin, restart_readers_of_earlier_times) {
     const opening read_0{{0}}, read_1{{1}};
     explored_cluster w{finely(
@@ -279,7 +279,7 @@ TEST(cluster_small_programs_with_rejoin, restart_readers_of_earlier_times) {
     const auto is_of_reader = [&events](unsigned e) { return events.name_of(e).starts_with("client 0"); };
     const auto begins = std::ranges::find_if(events.pending(), is_of_reader);
     ASSERT_NE(begins, events.pending().end());
-    events.run_event(*begins);  // it has read its first object
+    events.run_event(*begins);  // the reader has read its first object
     for (unsigned i = 0; !events.pending().empty(); ++i) {
         ASSERT_LT(i, 1000u);
         const auto other = std::ranges::find_if_not(events.pending(), is_of_reader);
@@ -290,7 +290,7 @@ TEST(cluster_small_programs_with_rejoin, restart_readers_of_earlier_times) {
     EXPECT_EQ(w.committed(), 2u) << "its second attempt has a time after the return";
 }
 
-// A sanitizer checks memory and threads; whether a test notices a broken step is tested in other builds.
+// A build with a sanitizer checks memory and threads. The other builds check that the tests notice broken steps.
 #if defined(TUTTI_CLUSTER_FAULTS) && !defined(TUTTI_SANITIZED)
 
 struct broken_program {

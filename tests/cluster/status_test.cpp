@@ -168,7 +168,8 @@ TEST(cluster_timeline, shows_a_block_on_both_nodes) {
             const auto within = runs.find(e.sequence);
             if (within != runs.end()) {
                 EXPECT_GE(e.began_ns, within->second.began_ns);
-                // A request that was sent ahead may be answered after the block, which does not wait for it.
+                // A request that was sent ahead may be answered after the block has ended, because the block does not
+                // wait for the answer.
                 if (e.role == timeline_role::waits) {
                     EXPECT_LE(e.began_ns + e.took_ns, within->second.began_ns + within->second.took_ns);
                 }

@@ -267,7 +267,7 @@ TEST_P(cluster_survivors, keep_acknowledged_commits) {
         }
         for (const unsigned i : {one, other}) c.ask(i, "rest");
         if (GetParam().stop) c[victim].end(SIGKILL);
-        // Each commit takes part on one other node, or on two with objects alone. Participants resolve such commits
+        // Each commit has parts on one or two other nodes, and uses no variables. Participants resolve such commits
         // themselves.
         for (const unsigned i : {one, other}) {
             if (all_have_some) c.ask(i, "resolve");

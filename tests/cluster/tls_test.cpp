@@ -76,7 +76,7 @@ TEST(cluster_tls, runs_nodes_as_without_tls) {
     auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(1)); });
     const auto a = std::make_unique<node>(where.of(0));
     const auto b = second.get();
-    // Larger than one TLS record, and than the kernel accepts at once.
+    // This string is larger than one TLS record, and larger than the kernel accepts in one call.
     const std::string large(3'000'000, 'x');
     for (int i = 0; i < 4; ++i) {
         const std::string id = "object " + std::to_string(i);
@@ -84,7 +84,7 @@ TEST(cluster_tls, runs_nodes_as_without_tls) {
         atomically([&](tx& t) { here.publish(t, large + id); });
         EXPECT_TRUE(atomically([&](tx& t) { return there.read(t) == large + id; }));
     }
-    // Threads on both nodes at the same time.
+    // Threads of both nodes run blocks at the same time.
     atomically([&](tx& t) {
         for (int i = 0; i < 8; ++i) ref<long>{*a, "account " + std::to_string(i)}.publish(t, 100);
     });
@@ -279,7 +279,8 @@ TEST(cluster_tls, accepts_wrong_certificates_with_faults) {
 }
 
 TEST(cluster_tls, refuses_callers_of_another_version_or_cipher) {
-    // Returns the message of node 0 about a caller that speaks TLS 1.2 only. Sets `cipher` to the one they agree on.
+    // Returns the message of node 0 about a caller that speaks TLS 1.2 only. Sets `cipher` to the cipher on which both
+    // sides agree.
     std::string cipher;
     const auto said = [&](auto change) {
         support::watchdog guard{"refuses_callers_of_another_version_or_cipher"};

@@ -64,7 +64,7 @@ int be_first(const ref<person>& ada, const ref<long>& at) {
     } catch (const cluster::type_mismatch& e) {
         std::cout << e.what() << '\n';
     }
-    // The other node may see the last stage, go on, and end before it has answered this one.
+    // The other node may see the last stage, and may end before it has answered this node.
     try {
         atomically([&](tx& t) { at.write(t) = refused; });
         wait_for(at, over);

@@ -80,7 +80,7 @@ std::uint64_t name_of() {
     return cluster::object_id{typeid(T).name()}.low;
 }
 
-/// Returns the bytes that a program writes in which `Read` looks like `Written`.
+/// Returns the bytes that a program writes if its version of the type `Read` looks like `Written`.
 template <class Read, class Written>
 std::string written_as(const Written& value) {
     std::string bytes;

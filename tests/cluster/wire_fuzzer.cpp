@@ -1,7 +1,7 @@
-// A libFuzzer target. Bytes that another node sends, in pieces of any size, may only end that node's
-// connection. The first byte chooses the target. Even: the protocol node and the server that serve; the highest bit
-// says that they have lost that node. Odd: the transaction that asks; the highest bit says that it runs in a process
-// that follows another one. The first byte also chooses the size of the pieces.
+// A libFuzzer target. Bytes that another node sends, in pieces of any size, may only end that node's connection. The
+// first byte chooses the target. An even byte attacks the protocol node and the server, which serve requests; the
+// highest bit says that they have lost that node. An odd byte attacks the transaction that asks; the highest bit says
+// that its process has replaced a former one. The first byte also chooses the size of the pieces.
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -25,7 +25,7 @@ void demand(bool holds) {
 /// The ids that seeds name, and ids near them.
 constexpr object_id first_id{0, 1}, last_id{0, 8};
 
-/// Returns an id of that home which the hostile node's messages cannot know.
+/// Returns an id with that home. The hostile node's messages cannot contain this id.
 object_id secret_of(node_number home) {
     object_id id{0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu};
     while (home_of(id, nodes) != home) ++id.low;
@@ -51,8 +51,8 @@ struct null_listener final : change_listener {
 };
 null_listener listener;
 
-/// Lets another node work as if nothing had happened: it writes an object here and reads it back. A connected node may
-/// have a copy of the object, and may so prevent writes.
+/// Lets the honest node write an object here, and reads the object back, as if nothing had happened. While the hostile
+/// node is connected, a copy that it has may prevent the write.
 void let_honest_node_work(protocol_node& s, std::uint64_t sequence) {
     const object_id id = secret_of(here);
     wire::object_view view;
@@ -114,7 +114,7 @@ private:
     protocol_node& node_;
 };
 
-/// Discards the messages of a return.
+/// Records the messages that this node sends about a return, and does not deliver them.
 struct closed_gate final : rejoin_transport {
     void send_one_way(node_number to, wire::message_type, std::string body) override {
         demand(to == hostile && body.size() <= largest);
@@ -124,7 +124,7 @@ struct closed_gate final : rejoin_transport {
     std::string output;
 };
 
-/// Discards the messages between participants.
+/// Records the messages that this node sends to other participants, and does not deliver them.
 struct other_participants final : message_sender {
     void send_one_way(node_number to, wire::message_type, std::string body) override {
         demand(to < nodes && to != here && body.size() <= largest);

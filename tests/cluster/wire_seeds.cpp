@@ -29,7 +29,7 @@ public:
         write(name + "-snapshot", '\x05', answers);
         write(name + "-irrevocable", '\x07', answers);
     }
-    /// Writes answers for a transaction of a process that follows another one.
+    /// Writes answers for a transaction of a process that has replaced a former process of its node.
     void answer_successor(const std::string& name, const std::string& answers) { write(name, '\x81', answers); }
     void finish() const { std::ofstream{folder_ + "/all", std::ios::binary} << list_; }
 
@@ -100,7 +100,8 @@ int main(int argc, char** argv) {
     all.serve("held",
               frame(message_type::prepare, held) + ids + frame(message_type::decide, decide{who, true, 1}) + ids);
     all.serve("held-until-lost", frame(message_type::prepare, held) + frame(message_type::prepare, held) + ids);
-    // A commit that another node has prepared as well, before and after this node is lost, and a commit in progress.
+    // Node 2 also takes part in a commit of node 1. Node 1 decides the commit, or is lost before that. The queries are
+    // about a commit of node 2 that is in progress, and about an unknown one.
     prepare several = both;
     several.decides = decider::sender_of_several;
     several.others = {2};

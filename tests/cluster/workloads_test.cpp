@@ -121,7 +121,7 @@ TEST(workload_checks, find_a_broken_hash_table) {
 }
 
 TEST(workload_checks, find_a_broken_list) {
-    // Keys 0, 2, 4, … in nodes 1, 3, 5, …
+    // The list has keys 0, 2, 4, … in nodes 1, 3, 5, …
     const auto at = [](node& n, std::uint64_t i) { return object_at<linked_list::list_node>(n, kind::list_node, i); };
     EXPECT_SAYS(verdict_after("list", [&](tx& t, node& n) { at(n, 5).write(t).next = 3; }), "key 2 comes after key 4");
     EXPECT_SAYS(verdict_after("list", [&](tx& t, node& n) { at(n, 5).erase(t); }), "there is no key 4");

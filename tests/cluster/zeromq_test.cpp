@@ -103,7 +103,7 @@ node_options with_keys(node_options how, const cluster::curve_options& curve) {
     return how;
 }
 
-/// Starts both at once. Returns both errors.
+/// Starts both nodes at the same time. Returns both errors.
 std::pair<std::string, std::string> errors_of(const node_options& one, const node_options& other) {
     auto second = std::async(std::launch::async, [&] { return error_of(other); });
     std::string first = error_of(one);
@@ -126,7 +126,7 @@ std::pair<raw_key, raw_key> parts_of(const std::string& file) {
 
 #define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
-/// A socket of libzmq that is no node's.
+/// A socket of libzmq that does not belong to a node.
 class raw_socket {
 public:
     explicit raw_socket(int type) : socket_{::zmq_socket(context(), type)} {
@@ -298,7 +298,8 @@ TEST(cluster_zeromq, encrypts_with_the_keys_of_all_nodes) {
         starts[i] = std::async(std::launch::async,
                                [&, i] { return std::make_unique<node>(with_keys(where.of(i), keys_of(i))); });
     }
-    // Each node ends only after all have seen the sum: libzmq may drop received messages of a peer that has ended.
+    // Each node ends only after all nodes have started, because libzmq may drop received messages of a peer that has
+    // ended.
     std::array<std::unique_ptr<node>, 3> all;
     for (unsigned i = 0; i < 3; ++i) all[i] = starts[i].get();
     all[1].reset();
@@ -356,8 +357,8 @@ TEST(cluster_zeromq, answers_observers) {
     EXPECT_THROW(static_cast<void>(cluster::query_nodes(wrong)), cluster::connection_error);
 }
 
-// If the called node sends the reason, the caller's start fails at once. The called node itself reports it when the
-// other node does not connect.
+// If the called node sends the reason, the caller's start fails immediately. The called node reports the reason after
+// the caller has not connected within the timeout.
 TEST(cluster_zeromq, refuses_unknown_keys) {
     support::watchdog guard{"refuses_unknown_keys"};
     cluster_at where{3};
@@ -445,7 +446,7 @@ TEST(cluster_zeromq, admits_nodes_beside_unknown_callers) {
     char some[256];
     while (::recv(raw, some, sizeof some, 0) > 0) {}  // until node 0 closes the connection
     ::close(raw);
-    const node second{where.of(1)};  // returns when the first node has seen it
+    const node second{where.of(1)};  // the constructor returns when node 0 has seen node 1
     EXPECT_NE(first.get(), nullptr);
 }
 
@@ -466,7 +467,7 @@ std::string frame_of(std::size_t length, wire::node_number from) {
 }
 
 // Catches a second process that is admitted while the first is not lost, and answers or late messages of the former
-// process that count as the next one's. Catches a node that does not call the next process.
+// process that count as messages of the next process. Catches a node that does not call the next process.
 TEST(cluster_zeromq, distinguishes_the_processes_of_a_node) {
     support::watchdog guard{"distinguishes_the_processes_of_a_node"};
     cluster_at where{2};

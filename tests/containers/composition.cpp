@@ -164,7 +164,7 @@ TEST_F(composition, wakes_a_push_into_a_full_queue) {
 }
 
 /// Checks that two operations do not conflict: a block does `first`, and before it commits, another thread does
-/// `second` completely. Returns true if the block commits at its first attempt. If it had taken data that the other
+/// `second` completely. Returns true if the block commits at its first attempt. If the block held data that the other
 /// thread needs, neither would end.
 template <class First, class Second>
 bool pass_each_other(First first, Second second) {

@@ -160,8 +160,9 @@ TYPED_TEST(conservation_in_a_map, every_key_is_new_once) {
     }
 }
 
-// Each key stands for a place that at most one element may take. A transaction looks at several places and takes a free
-// one; two transactions that overlook each other would take one too many.
+// At most one key of each group may be in the map. A transaction looks up all keys of a group. It inserts one if it
+// finds none, and otherwise erases them. Two transactions that overlook each other's insertions would leave two keys in
+// a group.
 TYPED_TEST(conservation_in_a_map, at_most_one_of_a_group) {
     using K = typename TypeParam::key_type;
     using V = typename TypeParam::mapped_type;

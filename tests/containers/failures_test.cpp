@@ -88,7 +88,8 @@ held contents(Subject& s) {
 
 enum class fault { user, memory };
 
-/// Returns true if `act(tx&)` has thrown, in a block that commits nevertheless.
+/// Runs `act(tx&)` with the n-th fault of that kind, in a block that commits even if `act` throws. Returns true if
+/// `act` has thrown.
 template <class Act>
 bool fails_at(fault what, int n, const Act& act) {
     bool failed = false;

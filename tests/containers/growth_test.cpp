@@ -80,7 +80,7 @@ TEST_F(growth, follows_consumers_that_wake_from_retry) {
     });
 }
 
-// Inserts never in a first attempt, and always after a conflict.
+// Each block loses its first `defeats` attempts to another thread's store, so no insertion commits in a first attempt.
 void fill_by_losers(map& m, std::size_t count, unsigned defeats) {
     var<std::size_t> hot;
     for (std::size_t key = 0; key < count; ++key) {
@@ -133,7 +133,7 @@ TEST_F(growth, follows_open_nested_blocks_and_handlers) {
     });
 }
 
-// One insertion that never completes counts for no more than its bucket's content.
+// An insertion that is repeated many times makes the map grow only until its bucket has no other elements.
 TEST_F(growth, ignores_repeated_attempts_of_an_insertion) {
     fill([&](tx& t, std::size_t key) { filled_.insert(t, key, key); });
     for (std::size_t key = count_; key < count_ + 10; ++key) {

@@ -294,7 +294,7 @@ TEST(hash_map_growth, keeps_all_elements_until_empty_again) {
 }
 TEST(hash_map_growth, keeps_all_elements_of_a_presized_map) {
     hash_map<long, long> map{1'000'000};
-    fill_and_drain(map, pattern::ascending, pattern::scattered);  // no order makes it grow
+    fill_and_drain(map, pattern::ascending, pattern::scattered);  // the map is so large that no order makes it grow
 }
 TEST(ordered_map_growth, keeps_all_elements_until_empty_again) {
     ordered_map<long, long> map;

@@ -29,7 +29,7 @@ TEST(retired, destroys_the_objects_of_all_threads) {
         replace(x, 10);
         replaced.set_value();
         checked.get_future().wait();
-        replace(x, 10);  // its limbo works as before
+        replace(x, 10);  // the thread's limbo works as before
     }};
     replaced.get_future().wait();
     replace(x, 10);

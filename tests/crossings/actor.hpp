@@ -37,7 +37,8 @@ public:
     void wait() {
         std::unique_lock hold{guard_};
         const int mine = ++here_;
-        // The threads of one turn wait for each other. The wait has a limit, because a thread may have ended early.
+        // Every `expected_` arrivals form a turn, whose threads wait for each other. The wait has a limit, because a
+        // thread may have ended early.
         const int turn = (mine + expected_ - 1) / expected_ * expected_;
         if (mine == turn) come_.notify_all();
         else come_.wait_for(hold, std::chrono::milliseconds{1}, [&] { return here_ >= turn; });

@@ -38,7 +38,7 @@ void actor::run(tx& t, const node& n) {
 
 long actor::run_data(tx& t, const node& n) {
     if ((n.options & (starved | fragile)) == 0) return world_.apply(t, n.what, n.first, n.second);
-    // The failure of some steps leaves the body.
+    // Some steps let their exception leave the body.
     const bool leaves = n.second % 4 == 3;
     try {
         return world_.apply_failing(t, n, leaves ? 1 + static_cast<std::uint64_t>(n.first % 4) : 1000);
@@ -60,7 +60,8 @@ void actor::spend_time(const node& n) {
 }
 
 void actor::rendezvous(const node& n) {
-    // A block that runs repeatedly continues without the others.
+    // A block may run more often than the blocks of the other threads. The step therefore no longer waits after four
+    // runs.
     if (count_of(n)++ < 4) rendezvous_point_.wait();
 }
 

@@ -10,7 +10,8 @@ namespace crossings {
 /// Thrown by the copy of a value. It does not derive from std::exception.
 struct copy_failure {};
 
-/// While positive, copies of values on this thread run blocks and decrement it. The copy that reaches zero fails.
+/// While this count is positive, copies of values on this thread run blocks and decrement it. The copy that reaches
+/// zero fails.
 inline thread_local std::uint64_t fail_at_copy = 0;
 /// true if copies of values on this thread run blocks
 inline thread_local bool copies_run_blocks = false;

@@ -74,7 +74,7 @@ public:
         const group of = group_of(f.what);
         if ((of == group::data || of == group::hook) && dice_.one_in(8)) n.options |= starved;
         if (of == group::data && dice_.one_in(8)) n.options |= fragile;
-        // A group of its own for each lock: the other threads must not be blocked for long.
+        // At least half of the open nested blocks take no abstract lock, because a lock blocks other threads for long.
         if (f.what == step::open && dice_.one_in(2)) n.second = 0;
         return n;
     }
@@ -181,7 +181,7 @@ private:
         if (!takes_body(f.what) || depth > 5) return n;
         const int more = static_cast<int>(dice_.below(3)) + noise / 2;
         if (f.what == step::on_commit || f.what == step::on_abort) {
-            // Blocks of its own.
+            // The hook runs blocks of its own.
             node own = make({step::closed});
             own.options &= ~unsigned{swallows};
             if (dice_.one_in(8)) own.options |= timed | refuses;
@@ -266,7 +266,7 @@ program generate(std::uint64_t seed, bool many_threads) {
         const bool at_each_step = dice.one_in(2);
         for (std::size_t i = 0; i < threads; ++i) {
             std::vector<feature> of_this = i == 0 ? first : wanted();
-            // Threads conflict at one of these.
+            // Threads conflict over the sum or a lock.
             if (dice.one_in(3)) of_this.push_back({dice.one_in(2) ? step::sum_add : step::lock});
             p.threads.push_back(
                 with_rendezvous(make.thread(std::move(of_this), static_cast<int>(dice.below(3))), at_each_step));

@@ -15,7 +15,7 @@ namespace crossings {
 struct action {
     enum class kind : std::uint8_t {
         does,    ///< a data step
-        opens,   ///< a nested block begins that was rolled back
+        opens,   ///< a nested block that is rolled back later begins
         undoes,  ///< the nested block is rolled back
     };
     kind is;

@@ -27,7 +27,7 @@ void voter::on_rollback() noexcept {
 void actor::run_hook(tx& t, const node& n) {
     const int number = ++hooks_;
     const captured held{n.options};
-    // The call may leave by a restart, before or after it has registered the hook.
+    // The call that registers the hook may end by a restart, before or after the registration.
     const auto hooked = [&](point at, bool surely = true) {
         trace_.note(
             {.what = happening::hooked, .of = n.what, .a = number, .b = static_cast<int>(at), .c = surely ? 1 : 0});
@@ -95,7 +95,8 @@ void actor::run_hook(tx& t, const node& n) {
             do_register([&] {
                 t.on_abort([this, &n, held, in_between](tutti::abort_cause) {
                     in_between(point::on_abort, [&] {
-                        // If a nested block is rolled back alone, its transaction continues, and no other may run.
+                        // If only a nested block is rolled back, its transaction continues, so the hook must not begin
+                        // another one.
                         if (!tutti::detail::access::running(tutti::detail::current_or_attach()))
                             run_at_top(n.body, false);
                     });

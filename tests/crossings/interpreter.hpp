@@ -13,7 +13,7 @@ namespace crossings {
 /// each thread. The last trace is that of a block that reads every place at the end.
 [[nodiscard]] std::vector<trace> interpret(const program& p, world& w, std::atomic<std::uint32_t>& clock);
 
-/// Collects retired objects at once, as far as they can be collected.
+/// Collects retired objects immediately, as far as they can be collected.
 void collect_what_is_retired();
 
 }  // namespace crossings

@@ -34,8 +34,8 @@ public:
     explicit search(const std::vector<transaction>& all) : all_{all}, placed_(all.size()) {}
 
     /// Returns true if all transactions fit an order, or if the search took too many steps. Before the call, `m` is the
-    /// initial model; afterwards, it is the model behind the last transaction placed. The search keeps its path without
-    /// recursion, because threads that are rolled back repeatedly leave thousands of transactions.
+    /// initial model. After the call, `m` is the model that the last placed transaction leaves. The search keeps its
+    /// path without recursion, because threads that are rolled back repeatedly leave thousands of transactions.
     bool run(model& m) {
         std::vector<place> path{here(std::move(m))};
         for (;;) {
@@ -79,7 +79,7 @@ private:
         std::size_t tried = 0;
     };
 
-    /// Returns the position behind the transactions that have been placed.
+    /// Returns the position after the transactions that have been placed.
     place here(model before) const {
         std::uint32_t first_end = std::numeric_limits<std::uint32_t>::max();
         std::vector<std::size_t> next;

@@ -1,7 +1,7 @@
 // A program as data. A seed generates it, the interpreter and the model run it, and the shrinker reduces it.
 //
-// In text form, a step is `(name first second body)`, and an `either` has its second body behind `(or ...)`. The
-// options of a block follow its name: `(closed:read_only:visible 0 0 (word_get 1 0))`.
+// In text form, a step is `(name first second body)`. The second body of an `either` follows the first one, in `(or
+// ...)`. The options of a block follow its name: `(closed:read_only:visible 0 0 (word_get 1 0))`.
 #pragma once
 
 #include <cstdint>

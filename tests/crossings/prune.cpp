@@ -17,7 +17,7 @@ struct surroundings {
     place where = place::top;
     bool reads_only = false;
     bool apart = false;          ///< in an open nested block
-    bool beside_reader = false;  ///< in a hook of an open nested block, whose writes the block around may have read
+    bool beside_reader = false;  ///< in an open nested block's hook; the block around may have read what it writes
     bool has_open = false;       ///< the outermost block has an open nested block somewhere
     bool may_retry = false;      ///< in a first alternative
     bool in_hook = false;
@@ -52,7 +52,8 @@ bool keep_at_top(node& n, const surroundings& in) {
             return true;
         case step::listen:
         case step::repeat: prune(n.body, inside); return true;
-        // It interrupts a block that waits forever, or the destructor of an object that its body has made at the top.
+        // The step interrupts a block that waits forever, or the destructor of an object that its body has made at the
+        // top.
         case step::interrupted: prune(n.body, inside); return !in.in_hook;
         case step::spend_time: return true;
         case step::rendezvous: return in.many && !in.in_hook;
@@ -97,9 +98,10 @@ bool keep_in_body(node& n, const surroundings& in) {
     ++inside.depth;
     switch (group_of(n.what)) {
         case group::data:
-            // These two show that a write is refused there.
+            // Only word_set and text_set stay, to show that a read-only block refuses writes.
             if (writes(n.what) && in.reads_only && n.what != step::word_set && n.what != step::text_set) return false;
-            // Otherwise, the block around it would start over in every attempt if it had read this place.
+            // The block around may have read this place. A write here would then make that block start over in every
+            // attempt.
             if (in.beside_reader && writes(n.what)) return false;
             // A copy writes, and so does the destructor of an undone object.
             if (in.reads_only || in.beside_reader) n.options &= ~unsigned{starved | fragile};

@@ -62,7 +62,8 @@ private:
             case happening::enters: return enters(e);
             case happening::leaves: return leaves(e);
             case happening::asks:
-                // A before_commit hook makes a request after the body has ended.
+                // After the body has ended, only a before_commit hook makes requests. Such a request does not replace
+                // `to_end`.
                 if (has_block() && roots_.back().frames.back().asked != wish::to_end)
                     roots_.back().frames.back().asked = static_cast<wish>(e.b);
                 return;
@@ -95,7 +96,7 @@ private:
         return std::nullopt;
     }
 
-    /// An open nested block did not commit, so the block around it starts over, or ends.
+    /// Gives up the open nested blocks inside the block of `e`. They did not commit, so that block starts over or ends.
     void abandon_inner_roots(const event& e) {
         std::size_t k = roots_.size();
         while (k > 0 && !position(roots_[k - 1], e.a)) --k;
@@ -122,7 +123,7 @@ private:
         if (!has_block()) return;
         root& r = roots_.back();
         if (as == enclosure::last_alternative && r.frames.back().as != enclosure::first_alternative) {
-            // The open blocks above the first alternative have left by a retry.
+            // The blocks that are still open inside the first alternative have left by a retry.
             while (r.frames.size() > 1 && r.frames.back().call != e.a - 1) merge_top(r);
         }
         if (as == enclosure::last_alternative && r.frames.back().call == e.a - 1) {

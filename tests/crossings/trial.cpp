@@ -14,7 +14,8 @@ struct counts {
 
 counts alive_now() { return {of_objects.alive(), of_shares.alive(), of_captures.alive()}; }
 
-/// Returns the number of objects that must be alive with this content of the places, beside the earlier ones.
+/// Returns the number of objects that must be alive, in addition to the earlier ones, when the places have this
+/// content.
 counts due(const model& m) {
     counts out{0, 0, 0};
     for (const long number : m.object) {

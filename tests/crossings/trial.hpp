@@ -30,9 +30,10 @@ struct stretch {
     std::uint64_t first;
     std::uint64_t last;  ///< exclusive
     bool many_threads;
-    /// Skips programs that have all ingredients of one of these: they would fail as earlier ones did.
+    /// Skips each program that has all ingredients of one of these sets, because it would fail as an earlier program
+    /// did.
     std::vector<std::set<std::string>> known{};
-    /// Skips programs that lack one of these.
+    /// Skips programs that lack one of these ingredients.
     std::set<std::string> wanted{};
 };
 

@@ -47,9 +47,9 @@ public:
 
     /// Runs the step within the transaction, and returns a number that represents its result.
     long apply(tutti::tx& t, step what, int first, int second);
-    /// Runs the step while allocations fail (`starved`) or copies run blocks and fail (`fragile`): the first, the
-    /// second, and so on, until the step succeeds. A failed try must have no effect. After `most` failures the
-    /// exception leaves.
+    /// Runs the step while allocations fail (`starved`), or while copies run blocks and fail (`fragile`). The first try
+    /// fails at the first allocation or copy, the second try at the second, and so on, until the step succeeds. A
+    /// failed try must have no effect. After `most` failures, the exception leaves this function.
     long apply_failing(tutti::tx& t, const node& n, std::uint64_t most);
     /// Runs the step outside of any transaction, with the calls for that purpose.
     long apply_alone(step what, int first, int second);

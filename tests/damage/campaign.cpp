@@ -25,7 +25,7 @@ struct progress {
     std::mutex guard;
     std::condition_variable changed;
     std::uint64_t given = 0, played = 0, effects = 0;
-    std::vector<clock::time_point> began;  // for each lane, the begin of its round
+    std::vector<clock::time_point> began;  // for each lane, the time at which its round started
     std::vector<std::uint64_t> rounds;     // for each lane, the number of its round
     std::string failure;
     std::string failed_folder;
@@ -108,7 +108,8 @@ private:
         while (!at_.changed.wait_for(hold, between_reports, [this] { return at_.running == 0; })) {
             for (unsigned n = 0; n < how_.lanes; ++n) {
                 if (clock::now() - at_.began[n] < longest_round) continue;
-                // The lane's thread cannot be ended, and the state of its processes is worth examining.
+                // The program exits immediately, because the lane's thread cannot be ended, and because the state of
+                // the lane's processes is worth examining.
                 std::fprintf(stderr, "violated: round %llu of lane %u does not end; seed %llu (the files are in %s)\n",
                              number(at_.rounds[n]), n, number(how_.seed), how_.folder.c_str());
                 std::fflush(nullptr);

@@ -23,7 +23,8 @@ std::string noise(std::uint64_t seed, std::size_t n) {
     return bytes;
 }
 
-/// Returns the bytes of another replica's file, mostly of the file with the same name or the same place in the order.
+/// Returns the path of a file of another replica, or an empty string if no file is found. In three of four draws,
+/// prefers the file with the same name as `file`.
 std::string donated(const draw& d, const target& of, const std::string& file) {
     if (of.donors.empty()) return {};
     const std::string& folder = of.donors[d.donor % of.donors.size()];
@@ -131,7 +132,7 @@ done apply(const draw& d, const target& of) {
         return say(std::to_string(page) + " bytes");
     }
     if (bytes.empty()) return nothing();
-    // C-Raft makes segments of 8 MiB, which are zero behind the written data. Every second damage hits the written
+    // C-Raft makes segments of 8 MiB, which are zero after the written data. Half of the damages hit only the written
     // part.
     std::uint64_t reach = bytes.size();
     if (d.donor % 2 == 0 && bytes.back() == '\0') {

@@ -1,4 +1,5 @@
-// Damage to files as disks, file systems and operators cause it. Damages one file at a time, drawn from a seed.
+// Damage to files, as disks, file systems and operators cause it. The functions damage one file at a time. A seed
+// determines the file and the damage.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ enum class kind : std::uint8_t {
     zeros,        ///< a page is zero
     noise,        ///< a page is random
     cut,          ///< the file ends at some byte
-    cut_at_page,  ///< the file ends behind some page
+    cut_at_page,  ///< the file ends after some page
     exchanged,    ///< two pages are exchanged
     repeated,     ///< a page replaces another one
     longer,       ///< a page of zeros or of noise follows the end
@@ -27,7 +28,7 @@ enum class kind : std::uint8_t {
 };
 [[nodiscard]] const char* name_of(kind k);
 
-/// The decisions of one damage, drawn without looking at the files, so that a seed repeats them.
+/// The decisions about one damage. They do not depend on the files, so the same seed gives the same decisions.
 struct draw {
     explicit draw(support::random& dice);
     kind what;

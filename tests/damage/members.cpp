@@ -173,7 +173,7 @@ private:
                 c.in_doubt = false;
                 ++acknowledged_;
             } catch (const cluster::outcome_unknown&) {
-                // If the last read came so far, it has settled the earlier block in doubt.
+                // If this block has read the number, `found` may show that the earlier block in doubt has taken effect.
                 if (c.in_doubt && found == c.sure + 1) ++c.sure;
                 c.in_doubt = true;
                 counts_.add("4 answers", "outcome unknown", "number");
@@ -232,7 +232,8 @@ private:
         counts_.add("3 reports", "a member that was replaced", "damaged");
     }
 
-    /// Handles a member some time after its start: it either runs or has ended.
+    /// Does nothing if the member runs. If the member has ended, checks its message, and repairs or replaces the
+    /// member.
     void bring_back(member& m, const std::string& before) {
         if (!m.process.has_ended()) return;
         const std::string why = m.said();

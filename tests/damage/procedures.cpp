@@ -1,5 +1,6 @@
-// The procedures of tutti-damage-servers: a number for each client, which each of its calls raises by one, and the sum
-// of all numbers. A call that is lost or runs twice shows in the answer of the next one.
+// The procedures of tutti-damage-servers. Each client has a number, and each call of the client adds one to that
+// number. `counts` returns all numbers and their sum. If a call is lost or runs twice, the answer to the next call
+// shows it.
 #include <array>
 #include <string>
 #include <vector>

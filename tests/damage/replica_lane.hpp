@@ -29,14 +29,15 @@ struct replica {
     bool reported = false;  ///< a start has failed because of the damage of this round
 };
 
-/// A client's knowledge of its number, which each of its calls raises by one.
+/// A client's knowledge of its number. Each call of the client adds one to the number.
 struct told {
     std::uint64_t sure = 0;  ///< the number after the acknowledged calls
     bool in_doubt = false;   ///< one more call may have taken effect
     std::string odd{};       ///< a violation that the client has seen
 };
 
-/// Returns the violation: client `who` finds `there` effects, which contradicts its knowledge.
+/// Returns the violation that client `who` has found. `there`, the number of effects found, contradicts what the client
+/// was told (`with`).
 [[nodiscard]] violated disagreement(std::size_t who, const told& with, std::uint64_t there);
 
 /// Polls `done` every `pause` until it returns true. Throws the result of `late` after `limit`.

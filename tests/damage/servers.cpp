@@ -111,7 +111,7 @@ public:
         }
         need_start(leader(), nullptr);
         for (std::size_t i = 1; i < replicas; ++i) need_start(all_[i], &leader());
-        // A follower with an empty log does not start without its leader.
+        // Makes a first call, because a follower with an empty log does not start without its leader.
         client first{leader().socket()};
         if (!note(0, call(first, 0, 1))) throw violated{"a leader does not take its first call"};
         judge();
@@ -362,7 +362,7 @@ private:
         std::array<std::uint64_t, replicas> positions{};
         for (std::size_t i = 1; i < replicas; ++i) {
             if (follower(i).process.has_ended()) continue;
-            // First, the follower applies everything that is still on its way.
+            // Waits until the follower has lost its connection, and has applied everything that was still on its way.
             std::string info;
             for (;;) {
                 info = client{follower(i).socket()}({"INFO"});
@@ -406,7 +406,8 @@ private:
         }
         if (!why.empty()) throw violated{leader().folder + " does not start after its repair: " + why};
         lost_allowed_ = lost;
-        // The leader may know fewer terms than its followers. Then it refuses them as newer, and stops leading.
+        // The leader may know fewer terms than a follower. Then the leader refuses the follower as newer, and stops
+        // leading.
         for (std::size_t i = 1; i < replicas; ++i) {
             if (follower(i).process.runs()) continue;
             const std::string refusal = start(follower(i), &leader());
@@ -524,8 +525,8 @@ private:
         }
     }
 
-    /// Copies the leader's log anew if a follower is refused because it has more. Returns the follower's trouble
-    /// message.
+    /// Returns the follower's error about its leader. If the leader refuses the follower because the follower has more
+    /// calls, makes the follower copy the leader's log anew, and returns an empty string.
     std::string look_after(replica_server& f) {
         std::string trouble = value_of(client{f.socket()}({"INFO"}), "leader_link_error");
         if (!has(trouble, "DIVERGED")) return trouble;

@@ -51,7 +51,7 @@ int main() {
             if (number.get(t) > 0) tutti::retry(t);
         });
     }}.detach();
-    std::this_thread::sleep_for(std::chrono::milliseconds{300});  // it sleeps by then, or the test reports it
+    std::this_thread::sleep_for(std::chrono::milliseconds{300});  // the thread then sleeps, or the test fails
     tutti::atomically({.name = "writer"}, [](tutti::tx& t) {
         if (t.attempt() < 3) tutti::restart(t);
         number.set(t, 43);

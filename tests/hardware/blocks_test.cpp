@@ -94,7 +94,7 @@ TEST_F(htm_blocks, leaves_before_a_call_that_needs_undo) {
         ++calls;  // never in hardware, so it is called once
     });
     EXPECT_EQ(calls, 1);
-    EXPECT_EQ(undone, 0);  // it was registered in the attempt that ended
+    EXPECT_EQ(undone, 0);  // the hardware attempt left no handler registered
     const site_statistics s = statistics_of("system call");
     EXPECT_EQ(count_of(s, hardware_abort::system_call), 1U);
     EXPECT_EQ(s.hardware_commits, 0U);
@@ -258,7 +258,7 @@ TEST_F(htm_history, rarely_tries_a_block_that_needs_software) {
     EXPECT_EQ(total_count(statistics_of("large")), few);
 }
 
-// The other transaction is the cause, not the block.
+// The irrevocable transactions cause the failures, so the block keeps trying hardware.
 TEST_F(htm_history, keeps_a_block_that_met_irrevocable_ones_in_hardware) {
     constexpr int times = 20;
     std::atomic<int> begun{0}, over{0};

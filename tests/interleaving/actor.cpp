@@ -27,7 +27,8 @@ bool actor::transact_as_biased_owner(void (*body)(block&)) {
     tutti::detail::frame outermost{};
     const auto opens = [&] { return tutti::api::open_as_biased_owner(d, outermost, {}, ordinary); };
     expect_block();
-    // The first look finds the current state; the second finds out that it has not changed.
+    // The first call may only note how many transactions the other threads have begun, and fail. The second call
+    // succeeds only if that number has not changed.
     if (!opens() && !opens()) {
         ended(false);
         return false;
@@ -149,7 +150,7 @@ bool actor::kill(int thread) {
     if (context == nullptr) return false;
     auto& victim = descriptor_of(*context);
     const auto seen = victim.state.load(std::memory_order_acquire);
-    // No switch has happened since that load. If the victim is between two attempts, this is the attempt that was
+    // No switch has happened since that load. If the victim is between two attempts, `attempt` is the attempt that was
     // rolled back.
     const int attempt = in.log.running(thread);
     const bool killed = tutti::core::kill(victim, seen);

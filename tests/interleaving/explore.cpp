@@ -144,8 +144,8 @@ exploration explore(const limits& how_much, const std::function<trial(strategy&)
     };
     std::uint64_t of_last_bound = 0;
     for (unsigned bound = 0; bound <= how_much.preemptions; ++bound) {
-        // One more preemption fits almost anywhere into each schedule, and the order of the preemptions does not
-        // matter.
+        // Estimates the number of executions: one more preemption fits almost anywhere into each schedule, and the
+        // order of the preemptions does not matter.
         const std::uint64_t expected = bound == 0 ? 0 : of_last_bound * all.longest / bound;
         if (all.exhaustive + expected > how_much.exhaustive) break;
         depth_first search{bound};

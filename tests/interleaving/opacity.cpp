@@ -169,7 +169,8 @@ std::optional<std::string> find_violation(const history& h) {
 }
 
 std::optional<std::string> find_broken_promise(const history& h) {
-    // The attempt was certainly irrevocable until it asked to commit, or, if it never asked, until its last operation.
+    // Returns the end of the time in which the attempt was certainly irrevocable: when it asked to commit, or, if it
+    // never asked, its last operation.
     const auto last = [](const attempt& a) {
         if (a.asked != never) return a.asked;
         return a.operations.empty() ? a.irrevocable : std::max(a.irrevocable, a.operations.back().when);

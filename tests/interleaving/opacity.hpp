@@ -20,7 +20,7 @@
 namespace interleaving {
 
 using value = std::int64_t;
-/// Time is the number of an event. Two events never happen at once.
+/// Time is the number of an event. Two events never happen at the same time.
 using instant = std::uint32_t;
 inline constexpr instant never = ~instant{0};
 

@@ -94,7 +94,7 @@ std::vector<program> conflict_programs() {
                   b.write(z);
               });
           }}},
-        // A thread that waits for this commit is told that it will not happen.
+        // A thread that waits for this commit is told that the commit will not happen.
         {"update_that_fails",
          {[](actor& me) {
               me.transact([](block& b) {

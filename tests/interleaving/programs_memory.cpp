@@ -45,7 +45,7 @@ void privatize(actor& me) {
     me.peek(q);
 }
 
-/// The second half of a privatization, by a thread that has read that it happened.
+/// The second half of a privatization. `is_private` is true if this thread has read that the first half happened.
 void take_over(actor& me, bool is_private) {
     if (!is_private) return;
     me.peek(p);
@@ -64,7 +64,7 @@ void take_over_by_a_block(actor& me) {
     take_over(me, is_private);
 }
 
-/// Its roll-back releases the orec of both words.
+/// The roll-back of the nested block releases the orec of both words.
 template <tutti::mode Mode>
 void read_p2_beside_p_and_cancel(actor& me) {
     me.transact({.mode = Mode}, [](block& b) {
@@ -167,7 +167,7 @@ std::vector<program> memory_programs() {
         {"hand_over_with_a_known_result",
          {publish_x, use_p_q_while_public, [](actor& me) { me.transact([](block& b) { b.read(x); }); },
           take_over_by_a_block}},
-        // The first block's result is from before the clock starts anew, which happens in the second block.
+        // The clock starts anew in the second block, after the first block has got its result.
         {"hand_over_to_a_block_after_an_update",
          {publish_x, use_p_q_while_public,
           [](actor& me) {
@@ -175,7 +175,7 @@ std::vector<program> memory_programs() {
               me.transact([](block& b) { b.write(y); });
               take_over_by_a_block(me);
           }}},
-        // Another thread restarts the clock while the first block is over and still checks.
+        // Another thread restarts the clock when the first block is over, but still checks which transactions quiesce.
         {"hand_over_to_a_block_beside_an_update",
          {publish_x, use_p_q_while_public,
           [](actor& me) {
@@ -231,8 +231,6 @@ std::vector<program> memory_programs() {
               privatize(me);
           },
           use_p_q_while_public}},
-        // The memory that the inner block made private may be used when the outer block, which makes nothing private,
-        // has ended.
         {"privatize_from_a_reader_that_was_asleep",
          {[](actor& me) {
               me.transact([](block& b) {
@@ -248,6 +246,8 @@ std::vector<program> memory_programs() {
               publish<z>(me);
               privatize(me);
           }}},
+        // The memory that the inner block made private may be used when the outer block, which makes nothing private,
+        // has ended.
         {"privatize_in_open_nesting",
          {[](actor& me) {
               me.transact({.privatization = tutti::privatization::waived}, [](block& b) {
@@ -267,7 +267,7 @@ std::vector<program> memory_programs() {
               me.peek(q);
           },
           use_p_q_while_public}},
-        // A second inner block that publishes nothing, and takes the slow path.
+        // The second inner block publishes nothing and takes the slow path.
         {"privatize_in_open_nesting_before_another_block",
          {[](actor& me) {
               me.transact({.privatization = tutti::privatization::waived}, [](block& b) {

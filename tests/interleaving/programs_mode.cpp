@@ -40,9 +40,9 @@ void irrevocable_from_the_start(actor& me) {
     });
 }
 
-/// A block that must end 20 ms after its begin. Once an attempt has failed after that time, the block is known to take
-/// 1 ms. It then becomes visible when 6 ms are left, and irrevocable when 4 ms are left: in place, at the first write
-/// after `spent`.
+/// A block that must end 20 ms after its begin. Its first attempt fails after 1 ms, so the block is known to take 1 ms.
+/// The block then becomes visible when 6 ms are left, and irrevocable when 4 ms are left. This happens in place, at the
+/// first write after `SpentMicroseconds` have passed.
 template <int SpentMicroseconds>
 void update_before_deadline(actor& me) {
     using namespace std::chrono_literals;
@@ -107,7 +107,7 @@ void as_biased_owner(actor& me) {
     }
 }
 
-/// An algorithm that runs one transaction at a time opens no such block; there an ordinary one does the same.
+/// Begins blocks that run alone. If the algorithm runs one transaction at a time, ordinary blocks do the same instead.
 template <int Times>
 void begin_serial(actor& me) {
     for (int i = 0; i < Times; ++i) {
@@ -141,8 +141,8 @@ std::vector<program> mode_programs() {
                   b.write(y);
               });
           }}},
-        // Each lets the other go first by its own policy: the first because it is younger, the second because of its
-        // priority. The locks determine the ages.
+        // By its own policy, each block lets the other block go first: the first block because it is younger, the
+        // second because of its priority. The locks determine the ages.
         {"visible_writers_whose_policies_disagree",
          {[](actor& me) {
               me.transact({.mode = tutti::mode::visible, .policy = tutti::policy::timestamp}, [](block& b) {
@@ -159,7 +159,8 @@ std::vector<program> mode_programs() {
                               b.write(x);
                           });
           }}},
-        // The irrevocable block conflicts with the visible one, which may wait for the third at that time.
+        // The blocks share no variable, but their commits meet. While the irrevocable block commits, the visible block
+        // may wait for the third block.
         {"commits_of_every_mode",
          {[](actor& me) { me.transact(irrevocable, [](block& b) { b.write(x); }); },
           [](actor& me) { me.transact(visible, [](block& b) { b.write(y); }); },
@@ -357,7 +358,7 @@ std::vector<program> mode_programs() {
                   b.read(q);
               });
           }}},
-        // The inner block needs the slot of the other transaction, which must not wait for the biased owner.
+        // The inner block needs the slot of the other transaction. That transaction must not wait for the biased owner.
         {"the_biased_owner_becomes_irrevocable_in_open_nesting",
          {[](actor& me) {
               me.transact_as_biased_owner([](block& b) {
@@ -375,7 +376,7 @@ std::vector<program> mode_programs() {
         {"two_biased_owners", {as_biased_owner<1>, as_biased_owner<1>}},
         {"begin_serial_beside_a_writer", {begin_serial<1>, update_p_q}},
         {"begin_serial_beside_a_reader", {begin_serial<1>, read_p_q}},
-        // The second block finds all other threads stopped, unless one has begun a transaction meanwhile.
+        // The second block finds all other threads stopped, unless another thread has begun a transaction meanwhile.
         {"begin_serial_again_beside_a_writer", {begin_serial<2>, update_p_q}},
         {"begin_serial_again_beside_a_reader", {begin_serial<2>, read_p_q}},
         {"begin_serial_again_beside_two", {begin_serial<2>, read_p_q, update_p_q}},

@@ -80,7 +80,7 @@ std::vector<program> nesting_programs() {
               });
           },
           read_all_write_z}},
-        // A value that is restored between two looks of the reader at its orec.
+        // The reader looks at the orec of x twice, and the cancel restores x in between.
         {"value_of_a_block_that_is_cancelled",
          {[](actor& me) {
               me.transact([](block& b) {

@@ -63,7 +63,7 @@ std::vector<program> waiting_programs() {
         {"consumer_waits", {consume_x, produce_y_then_x}},
         {"two_consumers", {consume_x, consume_x, produce<x>}},
         {"two_read_only_waiters", {await_x, await_x, produce<x>}},
-        // The first of the threads woken in turn do not continue, or not for long.
+        // The threads are woken in turn. The first ones do not continue, or not for long.
         {"woken_behind_one_that_fails", {fail_on_x, await_x, produce<x>}},
         {"woken_behind_one_that_cancels",
          {[](actor& me) {
@@ -95,7 +95,7 @@ std::vector<program> waiting_programs() {
                   b.write(y);
               });
           }}},
-        // The second change comes while the wake-up for the first is on its way.
+        // The second change happens while the wake-up for the first change is in progress.
         {"woken_between_two_changes",
          {await_x, await_x, await_x,
           [](actor& me) {

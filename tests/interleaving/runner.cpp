@@ -14,7 +14,7 @@
 #include "tutti/policy.hpp"
 #include "world.hpp"
 
-/// The begin of the program's image, defined by the linker.
+/// The start of the program's image, defined by the linker.
 extern "C" const char image_start __asm__("__executable_start");
 
 namespace interleaving {

@@ -40,7 +40,7 @@ struct threads_of_execution {
         thread_set ran_since_spin = 0;  // the threads that have run since its last spin
         thread_set goes_before = 0;     // the threads that must make a step before this one may
         const void* sleeps_on = nullptr;
-        std::uint32_t asleep_since = 0;  // the point
+        std::uint32_t asleep_since = 0;  // the point at which the thread fell asleep
     };
 
     fiber main;
@@ -84,8 +84,8 @@ struct threads_of_execution {
         return std::countr_zero(later != 0 ? later : set);
     }
 
-    /// Lets the strategy choose and switches to the chosen thread. Returns when the caller is chosen. This may be at
-    /// once, or never if the caller has ended.
+    /// Lets the strategy choose and switches to the chosen thread. Returns when the caller is chosen: immediately,
+    /// after other threads have run, or never if the caller has ended.
     void pass_on(bool can_go_on, const void* where) noexcept {
         situation now;
         now.point = ++result.points;

@@ -73,8 +73,8 @@ value block::read(spot s) {
 void block::write(spot s) {
     world& in = here();
     const value v = in.log.fresh(actor_.number_);
-    // Recorded first: the engine may show the write to other threads before it returns, though it should not before the
-    // commit.
+    // The write is recorded first: a faulty engine may show the write to other threads before its call returns,
+    // although no engine should before the commit.
     in.log.write(actor_.number_, world::place(s), v);
     switch (s.is) {
         case spot::kind::variable: in.variables[static_cast<std::size_t>(s.index)].set(tx_, v); break;
@@ -172,7 +172,8 @@ object block::find() {
 
 namespace {
 
-/// Calls `use(item)`, and reports an error if the object does not exist before or after.
+/// Calls `use(item)` unless the object is destroyed. Reports an error if the object is destroyed before or after the
+/// call.
 template <class Use>
 void use_object(object o, Use use) {
     world& in = here();

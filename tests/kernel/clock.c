@@ -1,5 +1,5 @@
-// Prints the frequency of the processor's time stamp counter in kHz. Guests get this value, because they measure it
-// wrongly when this machine has other work.
+// Prints the frequency of the processor's time stamp counter in kHz. Guests get this value, because a guest measures
+// the frequency wrongly while this machine has other work.
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
@@ -16,7 +16,7 @@ static int64_t now(void) {
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-// Reads both clocks at the same moment: nothing comes in between.
+// Reads both clocks within 5 us. Repeats both reads if something comes in between.
 static struct both read_both(void) {
     for (;;) {
         const int64_t before = now();

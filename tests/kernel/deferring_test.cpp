@@ -21,7 +21,7 @@ int defer(const device& d, const registered_thread& me, unsigned winner, __u64 t
     return ::ioctl(d.fd(), TUTTI_DEFER, ns);
 }
 
-/// A thread that has lost to `winners` and stays so until `stop`; `again` makes it request the bound anew.
+/// A thread that has lost to `winners`, and lives until the destructor. `resume` makes the thread call TUTTI_RESUME.
 class loser {
 public:
     loser(const device& of, std::initializer_list<unsigned> winners, unsigned long ns = max_wait_ns) {
@@ -123,7 +123,7 @@ TEST(deferring, ends_with_the_winners_thread) {
     l.wait_until_nice_is(0);
 }
 
-// Catches a module that restores the former weight although the program has set another one since.
+// Catches a module that restores the former weight although the program has set another weight since then.
 TEST(deferring, keeps_a_nice_value_set_by_others) {
     const device d;
     const registered_thread winner{d};
@@ -131,12 +131,13 @@ TEST(deferring, keeps_a_nice_value_set_by_others) {
     const loser l{d, {winner.number()}};
     if (::setpriority(PRIO_PROCESS, static_cast<id_t>(l.id()), 15) != 0) GTEST_SKIP() << "may not set priorities";
     winner.end();
-    // The weight was low when 15 was set, or had been raised before: in both cases 15 stays.
+    // The call set the nice value 15 while the module had lowered the weight, or after the module had restored it. In
+    // both cases, the nice value stays 15.
     EXPECT_EQ(l.nice(), 15);
 }
 
-// A loser of two winners: the end of the first one changes nothing. With a bound much shorter than the wait, a fault
-// would look the same.
+// A loser of two winners: the end of the first winner does not end the deferral. If the bound were much shorter than
+// the wait, the end of the bound would look like a fault.
 TEST(deferring, lasts_until_all_winners_have_ended) {
     const device d;
     const registered_thread first{d};
@@ -164,7 +165,7 @@ TEST(deferring, lasts_until_all_winners_have_ended) {
     other.join();
 }
 
-// The deferral needs no privilege: a user who may not raise a priority gets it back.
+// The deferral needs no privilege: a thread gets its priority back even if its user may not raise a priority.
 TEST(deferring, needs_no_privilege) {
     const device d;
     const pid_t child = ::fork();

@@ -21,7 +21,7 @@ namespace kernel_test {
 inline std::uint64_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 inline std::uint64_t address(void (*f)() noexcept) { return reinterpret_cast<std::uintptr_t>(f); }
 
-/// Maps one of its pages.
+/// Maps a page of the device.
 template <class Entry>
 Entry* map_page(int fd, long offset) {
     void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
@@ -91,7 +91,7 @@ void write_once(T& where, T value) {
     std::atomic_ref<T>{where}.store(value);
 }
 
-/// Waits until a counter of the module grows. Each check may cause the tick to be served at once.
+/// Waits until a counter of the module grows. Each check may cause the tick to be served immediately.
 inline void wait_for_more(__u64& count, __u64 before) {
     while (read_once(count) <= before) std::this_thread::yield();
 }

@@ -162,7 +162,7 @@ TEST(ticks, reach_sleeping_threads) {
     ::close(ends[1]);
 }
 
-// Most of them sleep, so that the others get to run.
+// Most of the threads sleep, so that the busy threads get to run.
 TEST(ticks, reach_the_maximum_number_of_threads) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
@@ -276,7 +276,7 @@ void end_while_ticking(F&& end, int expected) {
         const pid_t child = ::fork();
         ASSERT_GE(child, 0);
         if (child == 0) {
-            // The descriptor survives exec: the handler does not exist in the new program.
+            // The descriptor survives exec, but the handler does not exist in the new program.
             auto* const d = new device{0};
             static_cast<void>(d->allow_grind());
             std::deque<ticking_thread> all;

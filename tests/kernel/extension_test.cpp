@@ -13,8 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Longer than any interrupt, and shorter than any time slice of another thread: 4 ms with a tick of Linux 6, 0.7 ms
-// with the finer timer of Linux 7.
+// Longer than any interrupt, and shorter than a time slice of another thread. Such a slice is 4 ms with a tick of Linux
+// 6, and 0.7 ms with the finer timer of Linux 7.
 constexpr auto away = 300us;
 
 class extension_test : public testing::Test {
@@ -102,7 +102,7 @@ TEST_F(extension_test, gains_no_processor_time) {
                                   2 * std::chrono::nanoseconds{TUTTI_TURN_EXTENSION_NS});
 }
 
-// The extension starts before it is known that the interrupt has woken a thread of higher priority.
+// The extension starts before the kernel knows that the interrupt has woken a thread of higher priority.
 TEST_F(extension_test, delays_real_time_threads_no_longer) {
     const device d;
     std::vector<std::chrono::nanoseconds> late;

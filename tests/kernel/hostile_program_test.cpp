@@ -140,7 +140,7 @@ TEST(hostile_program, may_redirect_itself_anywhere) {
         const pid_t child = ::fork();
         ASSERT_GE(child, 0);
         if (child == 0) {
-            ::ualarm(50'000, 0);  // it may get into a loop
+            ::ualarm(50'000, 0);  // the child may get into a loop
             device d;
             tutti_tick_register how = tick_registration(TUTTI_MIN_PERIOD_NS);
             how.handler = random() % 2 == 0 ? random() >> 17 : address(&handler_entry) + random() % 64;

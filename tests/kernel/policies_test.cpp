@@ -57,8 +57,8 @@ class kernel_policies_test : public testing::Test {
     }
 };
 
-/// Runs one block that writes `x`, waits until another block waits for it, and then does `then`. The other block adds
-/// 10. Returns the loser's number of attempts.
+/// Runs a block that writes `x`, waits until `is_waited_for()` returns true, and calls `then`. Meanwhile a second
+/// block, the loser, adds 10 to `x`. Returns the loser's number of attempts.
 unsigned meet(policy under, tutti::var<long>& x, const std::function<void(tutti::tx&)>& then,
               const std::function<bool()>& is_waited_for, bool throws = false) {
     std::atomic<bool> written{false};
@@ -261,8 +261,8 @@ TEST(kernel_policies_without_device, wait_in_user_space_and_report_it_once) {
     EXPECT_EQ(transactions(), nullptr);
 }
 
-// One more message. It also says why the kernel does not extend slices by itself: it cannot, or cannot for the C
-// library's area.
+// Without a device: one message, which also says why the kernel does not extend slices by itself. Either the kernel has
+// no slice extension, or the extension is off, or the C library is too old for it.
 TEST(kernel_policies_without_device, extend_no_turn_and_report_it_once) {
     if (std::getenv("TUTTI_TEST_NO_DEVICE") == nullptr) GTEST_SKIP() << "there may be a device here";
     testing::internal::CaptureStderr();

@@ -73,12 +73,13 @@ public:
     [[nodiscard]] std::uint64_t rounds() const { return back_; }
     [[nodiscard]] std::uint64_t errors() const { return errors_; }
     [[nodiscard]] std::uint64_t slept() const { return slept_; }
-    /// Returns the number of sleeps that lasted to their limit although the winner was over, even if it ended just
-    /// then.
+    /// Returns the number of sleeps that lasted to their limit although the winner's transaction was over. The number
+    /// includes transactions that ended just at the limit.
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
 private:
-    /// If threads outnumber processors, the other thread may need this thread's processor.
+    /// Waits until `done()` returns true. Yields now and then, because the other thread may need this thread's
+    /// processor.
     template <class F>
     static void wait_until(F&& done) {
         for (unsigned turns = 0; !done(); ++turns) {
@@ -96,7 +97,7 @@ private:
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
-            // A random time, from before the loser's call to after the begin of its sleep.
+            // A random time, from before the loser's call to after the start of its sleep.
             for (std::uint64_t turns = random % (random % 16 == 0 ? 20'000 : 600); turns != 0; --turns) {
                 asm volatile("");
             }
@@ -118,7 +119,7 @@ private:
             back_ = n;
         }
     }
-    /// Continues if the winner was off its processor for that long.
+    /// Waits until the winner's transaction ends, after the winner was off its processor for the whole timeout.
     void continue_after_timeout(const registered_thread& me, std::uint64_t n) const {
         while (read_once(of_.transaction(static_cast<unsigned>(number_)).running) == n && !stop_) {
             static_cast<void>(me.wait_for(static_cast<unsigned>(number_), n));

@@ -298,7 +298,7 @@ TEST(scheduler, garbage_harms_only_its_writer) {
     const pid_t child = ::fork();
     if (child == 0) {
         char answer = ::setgid(1000) == 0 && ::setuid(1000) == 0 && own_connection().shared != nullptr ? 'y' : 'n';
-        // If the parent dies, the process disturbs nothing. (Becoming another user undoes this setting.)
+        // This process dies with its parent, so that it disturbs nothing. (Becoming another user undoes this setting.)
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::write(ready[1], &answer, 1) != 1 || answer != 'y') ::_exit(1);
         std::thread{[] { scribble(1); }}.detach();
@@ -365,14 +365,15 @@ TEST(processors, loses_no_wake_up) {
         winner.begin(i);
         running = i;
         while (seen != i) relax();
-        // A random time, from before the loser's call to after the begin of its wait.
+        // A random time, from before the loser's call to after the start of its wait.
         for (auto n = random() % (i % 16 == 0 ? 400'000 : 4000); n != 0; --n) asm volatile("");
         winner.end();
     }
     stop = true;
     loser.join();
     EXPECT_GE(slept, 100u);
-    // Sometimes the winner is off its processor for that long, or the guest's processor off this machine's.
+    // A wait may time out although no wake-up is lost. Then the winner was off its processor until the time limit, or
+    // the guest's processor was off this machine's processor.
     EXPECT_LE(timed_out, slept / 10 + 5);
 }
 

@@ -113,10 +113,10 @@ void meet_on_two_processors(const device& d, __u64 rounds, End&& end, Lose&& los
     loser.join();
 }
 
-// Catches a loser that does not check again after it has announced its wait: a winner that ends just before has not
-// seen it, and does not wake it. The winner of this test ends right after the announcement, but never wakes the loser.
-// A loser that returns without having slept has therefore checked. It need not see the end each time, if the winner's
-// processor is away.
+// Catches a loser that does not check again after it has announced its wait. A winner that ends just before the
+// announcement does not see the loser, and does not wake it. The winner of this test ends right after the announcement,
+// but never wakes the loser. A loser that returns without having slept has therefore checked again. The loser need not
+// see the end in every round, because the winner's processor may be away.
 TEST(serialization, rechecks_after_announcing_its_wait) {
     if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "there is one processor";
     const device d;
@@ -136,8 +136,8 @@ TEST(serialization, rechecks_after_announcing_its_wait) {
 }
 
 // Catches a loser that does not interrupt its winner's processor, or does so before its announcement. A winner whose
-// store is not visible yet has then seen no waiter, and the loser sleeps to its limit, except in rounds with another
-// interrupt. In a guest that is too slow for the limit, there may also be few such rounds.
+// store is not visible yet has then seen no waiter. The loser therefore sleeps to its limit, except in rounds with
+// another interrupt. In a guest that is too slow for the limit, the loser may also reach its limit in a few rounds.
 TEST(serialization, interrupts_a_winner_whose_end_may_not_show_yet) {
     if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "there is one processor";
     const device d;
@@ -168,8 +168,7 @@ TEST(serialization, interrupts_a_winner_whose_end_may_not_show_yet) {
     EXPECT_LE(lost, 2u);
 }
 
-// Any order of the winner's and the loser's steps, many times. This order seldom is one of those in the two tests
-// above.
+// Many rounds run the winner's and the loser's steps in any order. An order of the two tests above seldom occurs.
 TEST(serialization, loses_no_wake_up) {
     const device d;
     winner_and_loser pair{d};
@@ -260,7 +259,7 @@ TEST(serialization, has_a_bound) {
     winner.begin(1);
     std::thread{[&] {
         const registered_thread me{d};
-        // In a slow guest, it may be over before the loser sleeps.
+        // In a slow guest, the time may be over before the loser sleeps.
         EXPECT_EQ(me.wait_for(winner.number(), 1, 1'000'000), ETIMEDOUT);
         EXPECT_EQ(me.wait_for(winner.number(), 1), ETIMEDOUT);
         const __u32 slept = read_once(me.entry().slept);

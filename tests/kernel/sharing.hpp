@@ -52,8 +52,8 @@ inline void pin_to(int cpu) {
     ASSERT_EQ(::sched_setaffinity(0, sizeof set, &set), 0);
 }
 
-/// Lets `first` and `second`, which run until they are stopped, share processor 0 for a while. Returns the first
-/// one's fraction.
+/// Lets `first` and `second`, which run until they are stopped, share processor 0 for a while. Returns the fraction of
+/// their processor time that `first` took.
 template <class A, class B>
 double share(std::chrono::milliseconds during, A first, B second) {
     std::atomic<bool> stop{false};

@@ -43,7 +43,7 @@ void register_area() {
     ASSERT_EQ(::syscall(SYS_rseq, area, sizeof area, 0, signature), 0) << std::strerror(errno);
 }
 
-/// Returns the count of all threads since the start.
+/// Returns the kernel's counter `of`, which counts for all threads since the start of the kernel.
 std::uint64_t kernel_count(const std::string& of) {
     std::ifstream stats{"/sys/kernel/debug/rseq/stats"};
     std::string name;

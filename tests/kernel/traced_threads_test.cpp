@@ -80,7 +80,7 @@ protected:
     pid_t child_ = 0;
 };
 
-// Stops in the middle of its code and of the handler, and restores the state.
+// The debugger stops the thread in the middle of its code or of the handler, and restores the thread's state.
 TEST_F(traced_threads_test, continue_unchanged) {
     for (int i = 0; i < 50; ++i) {
         ASSERT_NO_FATAL_FAILURE(stop());
@@ -95,7 +95,7 @@ TEST_F(traced_threads_test, continue_unchanged) {
 // Catches a module that redirects a thread during single-stepping: the debugger would end up in the handler.
 TEST_F(traced_threads_test, are_not_redirected_while_stepped) {
     ASSERT_NO_FATAL_FAILURE(stop());
-    // Leaves the handler if the thread was stopped there.
+    // The first steps leave the handler if the thread was stopped there.
     user_regs_struct now = registers();
     for (std::size_t inside = 0; inside < tutti::support::rounds(200); inside += is_in_grind(now) ? 1 : 0) {
         const bool was_inside = is_in_grind(now);
@@ -104,8 +104,8 @@ TEST_F(traced_threads_test, are_not_redirected_while_stepped) {
         now = registers();
         ASSERT_TRUE(!was_inside || is_in_grind(now)) << "it went from the code to " << std::hex << now.rip;
     }
-    // If it was stopped before the handler's pushfq, that instruction has saved the trap flag, and popfq has made the
-    // flag the thread's own. Without the debugger, the thread would die of SIGTRAP.
+    // If the thread was stopped before the handler's pushfq, that instruction has saved the trap flag, and popfq has
+    // made the flag the thread's own. Without the debugger, the thread would die of SIGTRAP.
     constexpr unsigned long long trap_flag = 0x100;
     now.eflags &= ~trap_flag;
     ASSERT_EQ(::ptrace(PTRACE_SETREGS, child_, nullptr, &now), 0);

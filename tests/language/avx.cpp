@@ -1,5 +1,6 @@
 // Barriers of 32 bytes, which the compiler calls with AVX: aligned, across two stripes and two cache lines, and read
-// after write. Also cancelled inside a block and as a whole, and restarted. Exits with 77 if the processor has no AVX.
+// after write. Their blocks are also cancelled in part and as a whole, and restarted. Exits with 77 if the processor
+// has no AVX.
 #include <immintrin.h>
 
 #include <atomic>

@@ -50,7 +50,7 @@ void by_ending(ending e) {
     EXPECT(number<N>() == N + 1 && made == 1);
 }
 
-/// Two threads. One begins after the other has been rolled back.
+/// One thread initialises the static after the block of the other thread has been rolled back.
 template <int N>
 void by_another_thread() {
     source = N;
@@ -121,7 +121,7 @@ void with_exceptions() {
         }
         EXPECT(caught);
     }
-    // The same within one block, whose nested block releases the guard that it had acquired again.
+    // The same within one block. Its nested block acquires the guard, and the nested cancel releases the guard.
     bool caught = false;
     try {
         failing_static();

@@ -58,7 +58,7 @@ void nested_waits_when_irrevocable() {
 void restarted_without_barriers() {
     __transaction_atomic { ++number; give_way(start_over); }
 }
-/// The biased owner from its begin on, which has no registers to return to.
+/// The block runs as the biased owner from its begin on, and so has no saved registers to return to.
 void restarted_as_owner() {
     for (int i = 0; i != 3; ++i) another();
     __transaction_atomic { ++number; give_way(start_over); }
@@ -208,7 +208,7 @@ TUTTI_PURE void ask_for_all() {
     EXPECT(is_refused([](tutti::tx& t) { tutti::restart(t); }));
     EXPECT(is_refused([](tutti::tx& t) { EXPECT(t.irrevocable()); t.become_visible(); }));
 }
-/// A usage error, which says what the block lacks, and not a message of the runtime.
+/// The program ends with a usage error that says what the block lacks, and not with a message of the runtime.
 void asked_without_barriers() {
     __transaction_atomic { ++number; ask_for_all(); }
 }

@@ -67,7 +67,8 @@ TUTTI_PURE void note_commit_later() {
     _ITM_addUserCommitAction([](void*) { other_commits = gettid(); }, 1, nullptr);
 }
 
-/// Another thread commits while this one runs, and waits for its end because it may have made memory private.
+/// Another thread commits while this thread's block runs. It then waits for the end of that block, because its commit
+/// may have made memory private.
 TUTTI_PURE void let_another_commit() {
     if (other_commits != 0) return;
     other = std::thread{[] {
@@ -111,8 +112,8 @@ TUTTI_PURE void look_for_barriers() {
     asm volatile("" : : "r"(all) : "memory");
 }
 
-/// In the child no thread sleeps. A wake-up would use a stack that has other frames now. Blocks lose their barriers in
-/// the child, which they keep while another thread sleeps.
+/// In the child no thread sleeps. A wake-up would use a stack that has other frames now. Blocks keep their barriers
+/// while another thread sleeps, and therefore lose them in the child.
 void asleep() {
     tutti::var<bool> rung{false};
     std::atomic<pid_t> sleeper{0};
@@ -171,8 +172,8 @@ void on_its_way_to_sleep() {
 
 // ---- with an abstract lock
 
-/// A fork makes other threads roll back, and their undo actions wait until the fork is over. In the child, their locks
-/// are free.
+/// A fork makes other threads roll back, and their undo actions wait until the fork is over. In the child, the locks of
+/// those threads are free.
 void holding() {
     static const tutti::abstract_lock name{.of = &pair_a, .key = 7};
     tutti::var<long> inserted{0};

@@ -120,7 +120,7 @@ void meets() {
             dice = dice * 1664525 + 1013904223;
             const unsigned at = dice >> 28;
             bool hardware = false, good = true;
-            // Rarely enough to leave hardware phases in between.
+            // These blocks are rare enough to leave hardware phases in between.
             if (dice % 521 == 0) good = move_by_library(at);
             else if (dice % 67 == 0) good = move_alone(at);
             else good = move_by_language(at, hardware);
@@ -326,8 +326,8 @@ TUTTI_PURE [[gnu::noinline]] void call_system() { (void)getppid(); }
     return hardware;
 }
 
-/// A block fails each time, for either reason, and then stops failing: it then runs in hardware each time again.
-/// Another block has run in hardware meanwhile.
+/// A block fails in hardware many times, for one of two reasons, and then stops failing. After another block has run in
+/// hardware, the block runs in hardware each time.
 void comes_back() {
     constexpr int fails = 300, enough = 2000000;
     long in_hardware = 0;
@@ -352,7 +352,7 @@ void comes_back() {
 struct alignas(64) node { long value = 0; node* next = nullptr; };
 node* shared_node = nullptr;
 
-/// A node that a block has taken out belongs to its thread at once.
+/// A node that a block has taken out belongs to its thread as soon as the block has committed.
 void privatizes() {
     constexpr long rounds = 10000;
     node only;

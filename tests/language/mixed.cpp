@@ -53,8 +53,9 @@ struct marked {
 [[gnu::transaction_safe]] void throw_marked() { throw marked{3}; }
 [[gnu::noinline]] void raise_right_and_throw() { __transaction_atomic { ++right; throw_marked(); } }
 
-/// An exception goes from a block of the language to the block of the library around it. That block starts over after
-/// the exception was handled. Undo writes to the exception then go to its own memory still.
+/// An exception goes from a block of the language to the block of the library around it. The library's block starts
+/// over after the exception was handled. The undo of writes to the exception must still find the exception's own
+/// memory.
 void exception_out_of_language_in_library() {
     constexpr std::size_t size = 128 + sizeof(marked); // with the header of the C++ runtime
     std::vector<std::unique_ptr<unsigned char[]>> taken;
@@ -307,8 +308,8 @@ std::atomic<bool> unlinked{false};
 std::atomic<bool> too_early{false};
 std::thread remover;
 
-/// While a block that has found the item continues, another thread takes the item out. Its commit must not return
-/// before the block has ended. The test gives a faulty commit enough time to return.
+/// While a block that has found the item continues, another thread takes the item out. The commit of that thread must
+/// not return before the block has ended. The test gives a faulty commit enough time to return.
 [[gnu::transaction_pure]] void let_another_unlink() {
     if (remover.joinable()) return;
     remover = std::thread{[] {

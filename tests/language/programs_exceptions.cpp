@@ -97,8 +97,9 @@ void expect_taken_memory_as_it_was() {
 
 }  // namespace
 
-/// An exception that was handled before its block starts over or is cancelled. The memory in which the undo restores
-/// values still belongs to it, and so does libstdc++'s allocation for it. Its destructor runs once, after the commit.
+/// An exception is handled before its block starts over or is cancelled. The memory in which the undo restores values
+/// still belongs to the exception, and so does libstdc++'s allocation for it. The exception's destructor runs once,
+/// after the commit.
 void exceptions_that_are_over() {
     const another_context there{another};
     destroyed = 0;

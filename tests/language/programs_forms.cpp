@@ -36,7 +36,7 @@ struct numbered {
 
 }  // namespace
 
-/// A block that restarts from inside an inlined inner block ends with its own end.
+/// A block restarts from inside an inlined inner block. After the restart, the block still ends at its own end.
 void restarted_within() {
     const another_context there{another};
     restarts_left = 3;
@@ -70,12 +70,12 @@ void forms() {
     EXPECT(value == 4 * 500 * 8 + 2);
 }
 
-/// No exception may leave such a block.
+/// No exception may leave a noexcept block.
 void thrown_out_of_noexcept() {
     atomic_noexcept { ++value; throw_number(); }
 }
 
-/// A block of one language calls a function with a clone in the other, which has blocks of its own.
+/// A block in one language calls a function of the other language. That function has a clone, and blocks of its own.
 void two_languages() {
     run_threads(4, [](int) {
         for (int i = 0; i != 500; ++i) {

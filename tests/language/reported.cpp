@@ -1,4 +1,4 @@
-// A program with a known report. Each block is alone on a line that report.sh finds by the word behind "line:". The
+// A program with a known report. Each block is alone on a line that report.sh finds by the word after "line:". The
 // program counts its own actions, and the report must have the same counts.
 #include <sys/wait.h>
 #include <unistd.h>
@@ -109,7 +109,8 @@ void allocates_before_volatile() {
     }
 }
 
-/// Right after a block that has become irrevocable itself, and to which these blocks do not belong.
+/// Runs right after a block that has become irrevocable itself. The blocks of this function do not belong to that
+/// block.
 void inside_library() {
     for (int i = 0; i != 3; ++i) tutti::atomically([](tutti::tx&) { every_way_unsafe(); });
 }
@@ -121,8 +122,8 @@ void inside_library() {
     }
 }
 
-/// The block wants to become irrevocable while another transaction is; that one ends when it has restarted the
-/// library's block.
+/// The block wants to become irrevocable while another transaction is irrevocable. The other transaction ends when it
+/// has restarted the library's block.
 void again_inside_library() {
     std::atomic<bool> occupied{false};
     std::atomic<bool> restarted{false};

@@ -31,7 +31,7 @@ struct place {
     int point, sign;
     char bytes[256];
 };
-/// Clears the bytes behind the end, where glibc leaves further digits.
+/// Clears the bytes past the end, where glibc leaves further digits.
 void tidy(place& p) {
     char* const end = static_cast<char*>(std::memchr(p.bytes, 0, sizeof p.bytes));
     if (end != nullptr) std::memset(end, 0, static_cast<std::size_t>(p.bytes + sizeof p.bytes - end));

@@ -51,7 +51,7 @@ inline void enter_locale() {
 }
 
 /// Returns true if glibc's strxfrm or wcsxfrm of `from` writes exactly its result. C does not define the content of a
-/// buffer that is too small, or behind the end, and some locales write there temporarily. Both buffers are in w.
+/// buffer that is too small, or of the bytes past the end. Some locales write there temporarily. Both buffers are in w.
 template <class C>
 bool writes_the_result_alone(const arena& w, std::size_t (*transform)(C*, const C*, std::size_t), const C* to,
                              const C* from, std::size_t size) {

@@ -3,7 +3,7 @@
 // that end within a conversion. Catches a conversion that is parsed differently than in glibc, and one that bypasses
 // the barriers.
 //
-// The argument list is built by hand, as the x86-64 ABI lays it out behind the registers. Its types are therefore free.
+// The argument list is built by hand, as the x86-64 ABI lays it out after the registers. Its types are therefore free.
 // A format that requests too many arguments finds zeros, in plain code as in a transaction.
 #include <rapidcheck.h>
 

@@ -285,8 +285,8 @@ void write_back_and_forth_and_stay() {
 }
 #endif
 
-/// Output that another thread's block has written but not committed does not leave at the end of the process. The same
-/// applies to a child with a copy of the buffer. Earlier committed output does leave.
+/// At the end of the process, output that another thread's block has produced but not committed is not written. The
+/// same applies to a child with a copy of the buffer. Output that was committed earlier is written.
 void ends_beside_a_block(void (*write_and_wait)(), bool in_a_child) {
     const folder here;
     is_written = 0;
@@ -349,7 +349,7 @@ void flush_beside_a_block(int (*flush_them)()) {
     EXPECT(contents("out") == "pending " + std::string(2000, 'x'));
 }
 
-/// fcloseall as in glibc: it writes pending output, and later output is written at once.
+/// fcloseall as in glibc: it writes pending output, and later output is written immediately.
 void closes_all() {
     for (const bool in_a_block : {false, true}) {
         const folder here;

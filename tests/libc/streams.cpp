@@ -145,7 +145,7 @@ void failing_input() {
 }
 
 /// A device that fails in the middle of a read. Every function gives the data before the failure, the error and the
-/// position as in glibc. Also with `errors` before: glibc keeps an earlier error, but goes on reading.
+/// position as in glibc.
 void input_that_ends_by_an_error() {
     const long size = ::sysconf(_SC_PAGESIZE);
     auto* const two = static_cast<char*>(::mmap(nullptr, static_cast<std::size_t>(2 * size), PROT_READ | PROT_WRITE,
@@ -279,8 +279,8 @@ void closed_alone() {
     for (const switch_by by : all) {
         fill("other", "");
         FILE* const f = std::fopen("file", "w");
-        // As large as a FILE with glibc's data behind it, so that this gets the memory that fclose has freed, if it is
-        // free now.
+        // As large as a FILE followed by glibc's data. An allocation of this size gets the memory that fclose has
+        // freed, if that memory is free now.
         constexpr std::size_t size = 472;
         unsigned char* memory = nullptr;
         run(ending::commit, [&] {
@@ -444,7 +444,7 @@ void output_before_input() {
     }
 }
 
-/// The same for a new file, with a hole of more than a page behind its end, and with more data than a buffer.
+/// The same for a new file, with a hole of more than a page past its end, and with more data than a buffer.
 void output_before_input_of_a_new_file() {
     for (const ending e : every_ending) {
         const folder here;
@@ -473,7 +473,7 @@ void output_before_input_of_a_new_file() {
     }
 }
 
-/// Accesses to the file beside its stream find the output that glibc would have written by then.
+/// Accesses that bypass the stream find in the file the output that glibc would have written by then.
 void output_that_others_look_at() {
     for (int by = 0; by != 7; ++by) {
         const folder here;

@@ -24,7 +24,7 @@ arena memory() {
     return a;
 }
 
-constexpr std::size_t room = 512;  // output goes behind this offset
+constexpr std::size_t room = 512;  // output goes after this offset
 constexpr std::size_t rest = 1000;
 
 void compares(const arena& w, std::size_t x, std::size_t y, std::size_t n) {

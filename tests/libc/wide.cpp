@@ -11,7 +11,7 @@ namespace {
 
 using namespace differential;
 
-constexpr std::size_t characters = 128;  // size of the text; output goes behind it
+constexpr std::size_t characters = 128;  // size of the text; output goes after it
 constexpr std::size_t max_appended = 8;  // limit for appended text
 
 wchar_t* text(arena& a, std::size_t at = 0) { return reinterpret_cast<wchar_t*>(a.bytes) + at; }
@@ -22,7 +22,7 @@ arena memory() {
     std::memset(a.bytes, 'z', sizeof a.bytes);
     const std::wstring alphabet(L"aaabbAB,; \x00e9\x4e2d\0", 13);
     for (std::size_t i = 0; i != characters; ++i) text(a)[i] = *rc::gen::elementOf(alphabet);
-    // Every string is short enough to fit behind the end of another one in the target (wcscat).
+    // Every string is short enough to fit after the end of another one in the target (wcscat).
     text(a)[characters - max_appended] = text(a)[characters - 1] = 0;
     return a;
 }

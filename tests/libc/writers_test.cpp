@@ -4,7 +4,7 @@
 // them.
 //
 // Catches a stream that is released before the commit, and one whose lock a transaction does not acquire. Catches a
-// restart before the ownership that undoes the stream nevertheless.
+// restart that undoes the stream although the transaction does not own it yet.
 #include <gtest/gtest.h>
 
 #include <string_view>

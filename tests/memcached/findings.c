@@ -141,7 +141,7 @@ static bool over;
 
 static void* look(void* own) {
     bool same = true;
-    if (own == NULL) { /* the first thread changes it instead */
+    if (own == NULL) { /* the first thread takes the item out and changes it */
         for (int i = 0; i < looks; i++) {
             struct item* mine = NULL;
             __transaction_atomic {

@@ -22,7 +22,7 @@ options of_one_worker(const char* ticks) {
 struct way {
     const char* name;
     void (*leave)(void*) noexcept;
-    bool outer_commits = false;  // the block around the abandoned one, which has written to `apart`
+    bool outer_commits = false;  // true: the block around the abandoned one commits its write to `apart`
 };
 
 struct abandoned_block_test : ::testing::TestWithParam<way> {};
@@ -52,7 +52,7 @@ TEST_P(abandoned_block_test, is_rolled_back) {
             EXPECT_EQ(of.load(), 0) << "the block's write is visible";
             const long before = GetParam().outer_commits ? 1 : 0;
             EXPECT_EQ(apart.load(), before);
-            // The next one runs on the same context.
+            // The next procedure runs on the same context.
             ASSERT_TRUE(s.submit({jump_inside, &l, 1}));
             s.drain();
             EXPECT_EQ(l.came_back, 2);

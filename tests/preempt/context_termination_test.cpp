@@ -102,7 +102,7 @@ TEST_P(context_termination_test, does_not_hit_the_next_call) {
     }
 }
 
-// Catches an irrevocable transaction that is terminated in its middle: its effects cannot be rolled back.
+// Catches a termination in the middle of an irrevocable transaction, whose effects cannot be rolled back.
 TEST_P(context_termination_test, waits_while_a_commit_is_certain) {
     const support::watchdog dog{"context termination"};
     static std::atomic<int> terminations;
@@ -140,7 +140,7 @@ TEST_P(context_termination_test, terminates_code_that_swallows_exceptions) {
     EXPECT_EQ(shared.load(), 0);
 }
 
-// A tick never finds the procedure in its own code: it returns there only while it is stepped.
+// Returns only while the procedure is single-stepped, so that a tick never finds the procedure in its own code.
 void stay_until_it_steps() {
     const context& mine = *scheduler::current();
     while (!mine.single_steps.is_active()) std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -151,7 +151,8 @@ TEST_P(context_termination_test, terminates_although_ticks_find_library_code) {
     terminate(call_away_repeatedly, l);
 }
 
-// The end waits for the C library's code in between, with its locks, and for system calls.
+// The termination waits until the procedure has left the C library, which may hold locks, and has returned from system
+// calls.
 TEST_P(context_termination_test, terminates_between_two_library_calls) {
     endless_call allocates{.call_away = [] { std::free(std::malloc(100)); }};
     terminate(call_away_repeatedly, allocates);
@@ -173,8 +174,8 @@ void end_in_steps(void* of_endless_call) noexcept {
     while (!mine.single_steps.is_active()) ::raise(tick_signal);
 }
 
-// Catches a step behind the switch to another context. If contexts have thread-local variables of their own, the trap
-// handler does not know its worker for some instructions there, and the trap would end the process.
+// Catches a single step after the switch to another context. If contexts have thread-local variables of their own, the
+// trap handler does not know its worker for some instructions after the switch. The trap would then end the process.
 TEST(context_termination_in_steps, switches_in_the_middle_of_a_step) {
     if (!tls_block::is_available()) GTEST_SKIP() << "the base of FS cannot be set here";
     const support::watchdog dog{"context termination"};
@@ -189,7 +190,7 @@ TEST(context_termination_in_steps, switches_in_the_middle_of_a_step) {
     expect_end(s, l);
 }
 
-// All pending ticks and the timer are consumed; the next barrier checks for other ready work.
+// Consumes all pending ticks and the tick of the timer. Lets the next barrier check for other ready work.
 void miss_every_tick() {
     const context& mine = *scheduler::current();
     stay_until_it_steps();
@@ -198,7 +199,8 @@ void miss_every_tick() {
     sigemptyset(&ticks);
     sigaddset(&ticks, tick_signal);
     ::pthread_sigmask(SIG_BLOCK, &ticks, nullptr);
-    // The timer's tick, if the timer was set; only handlers set it. The limit is longer than the longest pause.
+    // Waits for the timer's tick, in case the timer was set. Only handlers set the timer. The limit is longer than the
+    // longest pause.
     constexpr timespec long_enough{0, 20'000'000};
     while (::sigtimedwait(&ticks, nullptr, &long_enough) == tick_signal) {}
     mine.descriptor->pending_tick.store(true);
@@ -211,7 +213,7 @@ void unblock_ticks() {
     ::pthread_sigmask(SIG_UNBLOCK, &ticks, nullptr);
 }
 
-// Only this tick source sets its timer for other contexts.
+// Only the on-demand tick source sets its timer for other contexts.
 TEST(context_termination_on_demand, is_rechecked_after_a_barrier_moved_the_timer) {
     const support::watchdog dog{"context termination"};
     var<int> coins{0}, shared{0};
@@ -237,7 +239,7 @@ TEST_P(context_termination_test, waits_under_a_no_preemption_guard) {
     endless_call l;
     void* slot = nullptr;
     submit(s, run_endlessly_unpreempted, l, slot);
-    wait_for_progress(l.turns);  // before that, it may be terminated
+    wait_for_progress(l.turns);  // before its first turn, the procedure may be terminated
     for (int round = 0; round < 5; ++round) {
         s.terminate_in_place(slot, &l);
         wait_for_progress(l.turns);

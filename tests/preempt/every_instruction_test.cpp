@@ -28,7 +28,8 @@ void on_trap(int, siginfo_t*, void* interrupted) {
     const int error = errno;
     const auto& registers = static_cast<const ucontext_t*>(interrupted)->uc_mcontext.gregs;
     const bool application = the_scheduler->application().contains(static_cast<std::uintptr_t>(registers[REG_RIP]));
-    // As a tick does: an instruction of an inlined barrier may be inside a critical region.
+    // Like a tick, the handler does not preempt in a critical region. An instruction of an inlined barrier may be
+    // inside such a region.
     if (application && core::descriptor::of(*detail::current_transaction).critical_depth.load() == 0) {
         if (!the_scheduler->submit({disturb, disturbed, 5})) std::abort();
         points.fetch_add(1);

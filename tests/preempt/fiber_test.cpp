@@ -99,7 +99,7 @@ TEST(fiber_test, can_be_prepared_again) {
         s.start([](void* p) noexcept {
             auto& self = *static_cast<scene*>(p);
             ++self.step;
-            if (self.step % 2 == 0) self.away();  // and is dropped there
+            if (self.step % 2 == 0) self.away();  // the fiber is dropped there
             self.end();
         });
     }

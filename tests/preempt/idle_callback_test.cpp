@@ -77,7 +77,7 @@ TEST(idle_callback_test, returns_for_work_while_asleep) {
     s.stop();
 }
 
-// The submitting thread notifies one worker. The other worker is awake, and has to see the job that the first one
+// The submitting thread notifies one worker. The other worker is awake, and has to see the job that the first worker
 // cannot reach.
 TEST(idle_callback_test, returns_for_work_while_awake) {
     const support::watchdog dog{"idle callback"};

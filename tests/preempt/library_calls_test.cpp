@@ -39,7 +39,7 @@ options one_worker_without_timer() {
     return how;
 }
 
-/// Returns when a tick has found the worker's procedure in library code.
+/// Submits `urgent`, and returns when a tick has found the worker's procedure in library code.
 void submit_and_wait_for_a_tick(scheduler& s, marker& urgent) {
     const std::uint64_t before = s.statistics().ticks_deferred;
     ASSERT_TRUE(s.submit({mark, &urgent, 3}));

@@ -37,7 +37,7 @@ TEST(migration, errno_and_thread_locals_stay_right) {
         wait_until(high.back().started);
         before.stop = true;
         wait_for_progress(low.turns);
-        // One round of its loop may have been in progress; the second one is on the other worker.
+        // One round of the call's loop may have been in progress. The second round is on the other worker.
         wait_for_progress(low.turns);
         ASSERT_EQ(low.moves, i + 1);
         dog.progress();

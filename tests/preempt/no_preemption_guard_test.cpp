@@ -14,7 +14,8 @@ namespace {
 
 using namespace procedures;
 
-/// A low job is in the middle when a high job needs the same, on the only worker.
+/// Runs `procedure` as a low job up to its middle, and then submits a high job with the same procedure. There is one
+/// worker.
 void meet(void (*procedure)(void*) noexcept, std::mutex* guarded) {
     exclusive_call low{.guarded = guarded}, high{.guarded = guarded};
     high.go = true;

@@ -30,13 +30,13 @@ protected:
     }
 };
 
-/// The argument of a procedure that continues as a spinner after another one.
+/// The argument of a procedure that runs another procedure and then spins.
 template <class First>
 struct followed_by_spinner {
     First first;
     procedures::spinner then;
 };
-/// Runs that procedure.
+/// Runs `Procedure`, and then spins.
 template <class First, void (*Procedure)(void*) noexcept>
 void run_then_spin(void* of) noexcept {
     auto& both = *static_cast<followed_by_spinner<First>*>(of);

@@ -171,7 +171,8 @@ TEST(priority_boost_test, without_a_threshold_only_lazy_raises_levels) {
     EXPECT_EQ(levels_of({.lazy = true}, 2, 5), (std::vector<unsigned>{3, 4, 5, 5, 5}));
 }
 
-// Taking before putting back keeps a promoted context behind the one that preempted it.
+// A worker takes the next context before it puts back the preempted one. This order keeps a promoted context behind the
+// context that preempted it.
 TEST(ready_queue_test, runs_a_promoted_context_after_its_preemptor) {
     ready_queue queue{1, highest, {.max_preemptions = 1}, false};
     auto contexts = some_contexts(2);

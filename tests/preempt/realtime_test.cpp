@@ -19,7 +19,7 @@
 
 namespace {
 
-std::function<void()> before_it_is_taken;  // the test's thread calls it before it sets a real-time priority
+std::function<void()> before_it_is_taken;  // the submitting thread calls it once, before setting a real-time priority
 std::atomic<int> lowered{0};
 
 }  // namespace
@@ -98,8 +98,8 @@ TEST_F(realtime_min_priority_test, ends_without_work) {
     wait_for_threads({});
 }
 
-// Another worker has taken the urgent work. Catches a worker that keeps its priority for the work that it continues
-// with.
+// Another worker has taken the urgent work. Catches a worker that keeps its real-time priority for the less urgent work
+// with which it continues.
 TEST_F(realtime_min_priority_test, ends_if_another_worker_was_faster) {
     const support::watchdog dog{"scheduler"};
     std::mutex guarded;
@@ -192,7 +192,7 @@ TEST(realtime_permission_test, throws_without_permission) {
 TEST_F(realtime_min_priority_test, refuses_programs_with_a_real_time_priority) {
     const auto refused = [] {
         const sched_param how{.sched_priority = 5};
-        if (::sched_setscheduler(0, SCHED_RR, &how) != 0) std::_Exit(2);  // threads inherit it
+        if (::sched_setscheduler(0, SCHED_RR, &how) != 0) std::_Exit(2);  // threads inherit the priority
         try {
             const scheduler s{{.workers = 1, .realtime_min_priority = 3}};
         } catch (const std::invalid_argument&) {

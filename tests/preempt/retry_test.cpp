@@ -62,7 +62,7 @@ TEST(retry, does_not_sleep_after_an_early_wakeup) {
     EXPECT_EQ(s.statistics().parkings, 0u);
 }
 
-/// Blocks the first context that is about to be parked; its worker reports it before that.
+/// Blocks the first worker that is about to park a context. Workers report a context before they park it.
 struct threshold {
     std::atomic<bool> is_reached{false}, is_open{false};
     static void report(void* of, context_event what, const context&, unsigned) noexcept {
@@ -121,7 +121,7 @@ void read_until_set(void* of_reader) noexcept {
 }
 
 // Contexts and threads wait alternately for one change. Catches a thread that is not woken because it waits behind
-// contexts, and the reverse.
+// contexts, and a context that is not woken because it waits behind threads.
 TEST(retry, wakes_contexts_and_threads_that_wait_together) {
     const support::watchdog dog{"waiting"};
     constexpr std::uint64_t of_each = 8;
@@ -160,7 +160,7 @@ TEST(retry, ends_in_time_although_the_worker_is_busy) {
     s.drain();
 }
 
-// Catches sleepers that keep their places: the waking job needs one of these, and the test would hang.
+// Catches sleepers that keep their places. The job that wakes the sleepers needs a place, so the test would hang.
 TEST(retry, releases_its_place) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
@@ -206,7 +206,8 @@ void consume_then_spin(void* of) noexcept {
 }
 
 // The sleeper has no place any more, so both places belong to calls on the other worker. A waiting call gets the place
-// of the urgent one, but that worker continues with its former work. Catches an idle worker that is not notified.
+// of the urgent call, but the urgent call's worker continues with its former work. Catches an idle worker that is not
+// notified.
 TEST(retry, lets_other_workers_use_its_place) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
@@ -313,7 +314,7 @@ TEST(retry, is_not_interrupted_while_another_worker_is_busy) {
     EXPECT_TRUE(sleeper.got);
 }
 
-// Each sleeper would wake the other. Catches an end that interrupts both.
+// Each sleeper wakes the other one when it is interrupted. Catches an end that interrupts both.
 TEST(retry, is_not_interrupted_if_an_interrupted_one_wakes_it) {
     const support::watchdog dog{"retry"};
     for (const unsigned workers : {1U, 2U}) {
@@ -365,7 +366,7 @@ TEST(retry, does_not_keep_others_from_being_interrupted) {
     EXPECT_TRUE(undo.got);
 }
 
-// The end waits for it, as for any job that ends.
+// The scheduler's end waits for the sleeper, as for any job that ends by itself.
 TEST(retry, ends_by_its_own_limit_although_the_scheduler_ends) {
     const support::watchdog dog{"retry"};
     var<int> x{0};

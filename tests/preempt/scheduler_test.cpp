@@ -99,8 +99,8 @@ TEST(scheduler_test, chooses_by_level_then_deadline_then_arrival) {
     EXPECT_EQ(m[0].at, 5);
 }
 
-// Its wait is over, so a tick would find work. Catches a handler that switches the sender of the signal, in a scheduler
-// that skips critical regions.
+// The time limit of the parked job has passed, so a tick would find work. Catches a handler that switches the sender of
+// the signal, in a scheduler that skips critical regions.
 TEST(scheduler_test, ignores_foreign_signals_without_ticks) {
     sigset_t tick, before;
     ::sigemptyset(&tick);
@@ -118,7 +118,7 @@ TEST(scheduler_test, ignores_foreign_signals_without_ticks) {
         while (s.statistics().parked == 0 && !late.done) std::this_thread::yield();
         ASSERT_TRUE(s.submit({spin, &busy, 1}));
         wait_until(busy.started);
-        const bool was_first = late.done;  // on a busy machine; then this run shows nothing
+        const bool was_first = late.done;  // possible on a busy machine: then this run shows nothing
         const auto until = base::now() + timeout;
         while (base::now() < until) {
             ::kill(::getpid(), tick_signal);
@@ -201,7 +201,8 @@ TEST_P(ticking, wakes_sleepers_in_library_code) {
     EXPECT_LT(static_cast<std::int64_t>(s.statistics().ticks_by_signal), ticks_at_most);
 }
 
-// Catches a tick for each job: the worker would begin all four, each interrupting the one before.
+// Catches a tick for each job of a batch. The worker would begin all four jobs, and each job would interrupt the
+// previous one.
 TEST_P(ticking, preempts_once_for_a_batch) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
@@ -225,8 +226,9 @@ TEST_P(ticking, preempts_once_for_a_batch) {
     s.drain();
 }
 
-// Jobs that have not begun exhaust the pool. Catches a scheduler in which they delay urgent work. Catches a scheduler
-// that forgets whose context it has taken, or changes that job's place in the queue.
+// Jobs that have not begun exhaust the pool of contexts. Catches a scheduler in which such jobs delay urgent work.
+// Catches a scheduler that forgets from which job it has taken a context, or that changes that job's place in the
+// queue.
 TEST_P(ticking, preempts_while_many_calls_are_unstarted) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
@@ -247,7 +249,8 @@ TEST_P(ticking, preempts_while_many_calls_are_unstarted) {
     for (int i = 0; i < 8; ++i) EXPECT_EQ(unstarted[static_cast<std::size_t>(i)].at, i + 2);
 }
 
-// Every wave preempts the context that never ends, and finds it on the processor: it has made progress.
+// Every wave preempts the context that never ends. The test first waits until that context makes progress, so the wave
+// finds it on the processor.
 TEST_P(ticking, registers_errno_and_exceptions_survive) {
     const support::watchdog dog{"scheduler"};
     scheduler s{{.workers = 1, .tick_source = GetParam(), .timing = {.period = std::chrono::microseconds{50}}}};
@@ -270,7 +273,8 @@ TEST_P(ticking, registers_errno_and_exceptions_survive) {
     EXPECT_GE(s.statistics().preemptions, waves);
 }
 
-// A context on each level, each preempted by the next. All of them wait at once, and end from the top down.
+// Each level has a context, which the context of the next level preempts. All contexts exist at the same time, and end
+// from the highest level down.
 TEST_P(ticking, preemptions_nest) {
     const support::watchdog dog{"scheduler"};
     constexpr unsigned levels = 20;

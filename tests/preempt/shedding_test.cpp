@@ -68,8 +68,8 @@ public:
 using indices = std::vector<int>;
 
 // The tests run with contexts for all markers, for some, and for none; in the last case, most markers wait in the
-// admission queue. Catches a full queue that refuses urgent work, drops equally urgent work, or drops another job than
-// the last.
+// admission queue. Catches a full queue that refuses urgent work, drops equally urgent work, or drops a job other than
+// the last one.
 class shedding_test : public ::testing::TestWithParam<unsigned> {};
 
 TEST_P(shedding_test, sheds_the_last_of_the_least_urgent) {

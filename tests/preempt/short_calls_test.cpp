@@ -14,7 +14,7 @@ namespace {
 
 using namespace procedures;
 
-// Only for ticks that are sent for a reason; periodic ticks come in any case.
+// The suite runs with tick sources that send a tick only for a reason. Periodic ticks come in any case.
 class short_calls_test : public of_each_source {
 protected:
     /// Submits the spinner as short work, and waits until it runs.
@@ -25,7 +25,7 @@ protected:
     static void wait_patiently(scheduler& s, marker& m) {
         ASSERT_TRUE(s.submit({.run = mark, .argument = &m, .priority = 3, .is_patient = true}));
     }
-    /// Submits the spinner as lasting, not urgent work, and waits until it runs.
+    /// Submits the spinner as work that lasts long and is not urgent, and waits until the spinner runs.
     static void keep_busy_for_long(scheduler& s, spinner& with) {
         ASSERT_TRUE(s.submit({.run = spin, .argument = &with, .priority = 1}));
         wait_until(with.started);
@@ -126,8 +126,8 @@ TEST_P(short_calls_test, patient_work_waits_for_any_short_call) {
     s.drain();
 }
 
-// Catches a worker that counts as overdue because it was skipped for a job that another worker took long ago. It would
-// be interrupted for a job that has just come.
+// Catches a worker that counts as overdue because it was skipped for a job that another worker took long ago. Such a
+// worker would be interrupted for a job that has just come.
 TEST_P(short_calls_test, every_patient_call_waits) {
     const support::watchdog dog{"scheduler"};
     spinner skipped, other, third;

@@ -182,7 +182,7 @@ TEST(stack_overflow_handler_test, forwards_other_faults) {
     ::munmap(closed_page, 4096);
 }
 
-// The C library may hold any lock between the frames of a procedure.
+// Library frames between the frames of a procedure must not be skipped, because the C library may hold any lock there.
 TEST(stack_overflow_handler_test, never_skips_library_frames) {
     EXPECT_DEATH(
         {

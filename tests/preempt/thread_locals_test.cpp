@@ -35,7 +35,8 @@ namespace {
 
 using namespace procedures;
 
-/// Returns true if an interrupted procedure finds its vector unchanged although the other one has emptied its own.
+/// Returns true if an interrupted procedure finds its vector unchanged, although the interrupting procedure has emptied
+/// its own vector.
 bool is_intact(const options& how) {
     const support::watchdog dog{"thread-locals"};
     scheduler s{how};

@@ -13,7 +13,8 @@ namespace {
 
 using namespace procedures;
 
-// Catches a higher level that waits for the lower one: it would wait forever, because the lower one never continues.
+// Catches a job of a higher level that waits for a job of a lower level. The higher job would wait forever, because the
+// lower job never continues.
 TEST(priority_inheritance_test, lower_owner_starts_over) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
@@ -50,7 +51,7 @@ TEST(priority_inheritance_test, owner_inherits_the_level_of_its_waiter) {
     low.go = true;
     ASSERT_TRUE(s.submit({own, &high, 3}));
     wait_until(high.done);
-    // The inheritance covers its transaction, not the rest of the job.
+    // The owner inherits the level for its transaction, not for the rest of its job.
     EXPECT_EQ(x.load(), 11) << "while the one between still runs";
     EXPECT_EQ(low.attempts, 1);
     EXPECT_GE(s.statistics().priority_inheritances, 1u);
@@ -86,9 +87,9 @@ TEST(priority_inheritance_test, ends_with_the_transaction) {
     EXPECT_EQ(x.load(), 11);
 }
 
-// Work submitted while the owner runs at the inherited level ticks no worker, but must do so when the inheritance ends.
-// The waiter is on the other worker, which is busy with more work, so nothing else makes the owner's worker check the
-// queue.
+// Work that is submitted while the owner runs at the inherited level causes no tick. When the inheritance ends, this
+// work must cause a tick. The waiter is on the other worker, which is busy with more work, so nothing else makes the
+// owner's worker check the queue.
 TEST(priority_inheritance_test, yields_afterwards_to_work_that_came_meanwhile) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
@@ -118,8 +119,8 @@ TEST(priority_inheritance_test, yields_afterwards_to_work_that_came_meanwhile) {
     EXPECT_EQ(x.load(), 11);
 }
 
-// A high job has suspended the owner on the first worker. On the second, a transaction of the owner's level conflicts
-// with it. Catches a transaction that spins there: its worker could not run any other work.
+// A high job has suspended the owner on the first worker. On the second worker, a transaction of the owner's level
+// conflicts with the owner. Catches a transaction that spins on its worker: the worker could not run any other work.
 TEST(priority_inheritance_test, equal_waiter_leaves_its_worker) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};

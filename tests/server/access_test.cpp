@@ -91,7 +91,7 @@ TEST(access, clients_need_the_password) {
     EXPECT_EQ(c({"ACL", "LIST"}).substr(0, 4), "-ERR");
 }
 
-// The requests behind a login in a pipeline wait for it, and are answered in their order.
+// In a pipeline, the requests after a login wait for the login. The server answers all requests in their order.
 TEST(access, a_pipeline_waits_for_its_login) {
     bank_server bank{with_users()};
     bare_socket c{bank.port()};

@@ -25,7 +25,7 @@ public:
         open_ = true;
         open_.notify_all();
     }
-    /// Waits until `n` workers are in it.
+    /// Waits until `n` workers are in the gate.
     void await(int n) {
         for (int now = inside_; now < n; now = inside_) inside_.wait(now);
     }
@@ -67,8 +67,8 @@ inline std::string answer_of(bank_server& bank, std::string_view procedure, cons
     return answered->get_future().get();
 }
 
-/// Returns the number of runs of a transaction that is aborted once. The receiver of a call's answer runs that
-/// transaction.
+/// Returns the number of runs of a transaction that is aborted once. The function that receives the call's answer runs
+/// that transaction.
 inline int attempts_after(bank_server& bank, std::string_view procedure) {
     const auto counted = std::make_shared<std::promise<int>>();
     bank->call_raw(procedure, {}, {}, [counted](std::string_view) {

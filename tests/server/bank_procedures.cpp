@@ -56,7 +56,7 @@ struct bank {
     return dive(b, t, depth + 1) + kept[depth % 16];
 }
 
-/// Takes a coin, and waits until there is one.
+/// Waits until there is a coin, and takes it.
 void take_coin(bank& b) {
     tutti::atomically([&](tutti::tx& t) {
         if (b.coins.get(t) == 0) tutti::retry(t);
@@ -126,7 +126,7 @@ TUTTI_PROCEDURES(server) {
                [](const call& how) { return std::pair{how.priority, how.deadline.exists()}; });
     server.add("echo_two", {}, [](const std::string& one, const std::string& two) { return one + " " + two; });
     server.add("large", {}, [](std::size_t bytes) { return std::string(bytes, 'x'); });
-    // Jumps out of a block that has written, and goes on as if nothing had happened.
+    // Jumps out of a block that has written, and returns as if nothing had happened.
     server.add("jump_out", {}, [b] {
         std::jmp_buf target;
         if (setjmp(target) == 0) {
@@ -205,7 +205,7 @@ TUTTI_PROCEDURES(server) {
         });
     };
     server.add("take_anyway", {.outlives_client = true}, take_anyway);
-    // Takes long, and returns the coin if the client has gone.
+    // Waits until the client has gone. Then takes a coin, and cancels that transaction because the client has gone.
     server.add("take_unless_gone", {}, [b](const call& how) {
         ++b->waiting;
         while (!how.abandoned()) std::this_thread::sleep_for(1ms);

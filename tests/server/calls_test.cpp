@@ -97,7 +97,7 @@ TEST(calls, errors_have_stable_codes) {
     EXPECT_EQ(ask({"CALL", "total"}), "100000") << "the others live on";
 }
 
-// Catches a block that a jump leaves open on the worker. Later calls would join it, and be lost with it.
+// Catches a block that a jump leaves open on the worker. Later calls would join that block, and would be lost with it.
 TEST(calls, a_block_left_by_longjmp_is_rolled_back) {
     bank_server bank{{.workers = 1}};
     client ask{bank.port()};
@@ -116,7 +116,8 @@ TEST(calls, a_block_left_by_longjmp_is_rolled_back) {
     EXPECT_EQ(ask({"CALL", "left"}), "3");
 }
 
-// Catches an exit that ends the worker, or the process, and one that leaves its block open or commits it.
+// Catches an exit of a thread that ends the worker or the process. Catches an exit that leaves its block open, or that
+// commits the block.
 void expect_errors_of_exits(settings how) {
     how.workers = 1;
     bank_server bank{std::move(how)};
@@ -138,13 +139,13 @@ void expect_errors_of_exits(settings how) {
         }
         for (const std::string handling : {"1", "0"})
             expect_error(ask({"CALL", "pthread_exit_plainly", handling}), "pthread_exit_plainly");
-        // Inside a block around the calls.
+        // The same inside a block around several calls.
         EXPECT_EQ(ask({"MULTI"}), "OK");
         EXPECT_EQ(ask({"CALL", "put", "1"}), "QUEUED");
         EXPECT_EQ(ask({"CALL", "pthread_exit"}), "QUEUED");
         EXPECT_EQ(ask({"EXEC"}).substr(0, 10), "-EXCEPTION");
         EXPECT_EQ(ask({"CALL", "left"}), "0");
-        // The worker goes on, and other exceptions mean what they meant.
+        // The worker continues, and other exceptions are still reported as errors of their own.
         EXPECT_EQ(ask({"CALL", "fail", "x"}), "-EXCEPTION fail: x");
         EXPECT_EQ(ask({"CALL", "wait"}).substr(0, 8), "-TIMEOUT");
     }
@@ -219,7 +220,8 @@ TEST(calls, a_time_limit_cancels_a_noexcept_call) {
     EXPECT_EQ(ask({"CALL", "left"}), "0");
 }
 
-// If one of several calls retries, the block around them runs again. The retry signal passes through the procedure.
+// If one of several calls retries, the block around all these calls runs again. The retry signal passes through the
+// procedure.
 TEST(calls, noexcept_calls_in_exec_may_run_again) {
     bank_server bank{{.workers = 2}};
     client ask{bank.port()}, other{bank.port()};
@@ -274,7 +276,7 @@ TEST(calls, a_time_limit_answers_a_running_program_call) {
     EXPECT_NE(bank->info().find("procedure_gate:OK=1,"), std::string::npos) << "it was counted once, by how it ended";
 }
 
-// A transaction that is aborted there runs again, although its call has been interrupted.
+// If a transaction of a callback is aborted, it runs again, although the callback's call has been interrupted.
 TEST(calls, callbacks_of_cancelled_calls_may_run_transactions) {
     bank_server bank{{.workers = 1}};
     for (const std::string_view name : {"loop", "wait"}) EXPECT_EQ(attempts_after(bank, name), 2) << name;
@@ -296,7 +298,7 @@ TEST(calls, answers_keep_the_order_of_their_requests) {
     }
 }
 
-// This also holds if few calls have a context yet.
+// The highest priority runs first even if few calls have a context yet.
 TEST(calls, the_highest_priority_runs_first) {
     bank_server bank{{.workers = 1, .preemption = {.contexts = 2}}};
     std::mutex mutex;
@@ -332,8 +334,8 @@ TEST(calls, a_program_calls_without_a_socket) {
     EXPECT_THROW(bank.call<void>("noop", {.priority = 99}).get(), call_error);
     bank.drain();
     EXPECT_THROW(bank.call<void>("noop", {}).get(), call_error);
-    // Only now: ThreadSanitizer does not see how the C++ library counts references to an exception, and the ended
-    // worker had such a reference.
+    // The test looks at the exception only now, after the worker has ended. The worker had a reference to the
+    // exception, and ThreadSanitizer does not see how the C++ library counts references.
     try {
         failing.get();
         FAIL();
@@ -442,7 +444,7 @@ TEST(calls, queued_calls_count_as_buffered) {
     EXPECT_LT(held(), 100'000U);
 }
 
-// Catches answers that are counted only when it is their turn.
+// Catches answers that are counted only when it is their turn to be sent.
 TEST(calls, pipelined_calls_count_as_buffered) {
     bank_server bank{{.workers = 2}};
     client ask{bank.port()}, other{bank.port()};
@@ -538,7 +540,7 @@ TEST(calls, exec_with_an_id_runs_once) {
     EXPECT_EQ(ask({"DISCARD"}), "OK");
 }
 
-// Catches a key whose length is bounded only for single calls: the server would hold its memory uncounted.
+// Catches a key whose length is bounded only for single calls: the server would hold the key's memory uncounted.
 TEST(calls, ids_have_at_most_128_bytes) {
     bank_server bank;
     client ask{bank.port()};

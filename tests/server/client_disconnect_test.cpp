@@ -51,7 +51,8 @@ TEST(client_disconnect_test, ends_a_waiting_call) {
     EXPECT_EQ(waits.receive(), "OK");
 }
 
-// Catches a server that notices a client's end only by reading. The server does not read any more from this one.
+// Catches a server that notices a client's end only by reading. The server does not read from this client any more,
+// because the client's pipeline is full.
 TEST(client_disconnect_test, is_noticed_with_a_full_pipeline) {
     bank_server bank{{.workers = 2, .max_pipeline = 1}};
     client stays{bank.port()};

@@ -117,8 +117,8 @@ TEST(drain, program_calls_are_refused_at_shutdown) {
     EXPECT_EQ(ask.receive(), "OK") << "what was accepted before is answered";
 }
 
-// Catches an end that waits forever for calls that nothing can wake, and an end that does not wait for calls that can
-// wake them. With threads, the sleeping calls and the gate occupy every worker.
+// Catches an end that waits forever for sleeping calls that nothing can wake. Catches an end that does not wait for
+// other calls that can wake the sleeping calls. With threads, the sleeping calls and the gate occupy every worker.
 TEST(drain, calls_stranded_in_retry_end_with_an_error) {
     bank_server bank{{.workers = 4, .preemption = {.contexts = 4}}};
     auto answer = std::async(std::launch::async, [&] { return client{bank.port()}({"CALL", "take"}); });
@@ -148,7 +148,7 @@ TEST(drain, calls_stranded_in_retry_end_with_an_error) {
     EXPECT_NE(bank->info().find("procedure_take:OK=2,"), std::string::npos);
 }
 
-// Catches an end of the server that becomes the end of the process because of a noexcept function.
+// Catches an end of the server that interrupts a noexcept function by an exception, and so terminates the process.
 TEST(drain, noexcept_calls_stranded_in_retry_end_with_an_error) {
     bank_server bank{{.workers = 2}};
     std::future<void> waits[] = {bank->call<void>("take_noexcept", {}), bank->call<void>("take_in_destructor", {})};
@@ -164,7 +164,8 @@ TEST(drain, noexcept_calls_stranded_in_retry_end_with_an_error) {
 }
 
 // An interruption does not end an undo action. This test is for the executor of threads; retry_test.cpp covers the
-// other one. Catches an end that chooses the undo action again and again, and an end that lets it spin.
+// preemptive executor. Catches an end that chooses only the undo action again and again, and an end that lets the undo
+// action spin.
 TEST(drain, an_endless_call_does_not_delay_other_clients) {
     tutti::var<int> key{0}, never{0};
     const auto wait_for = [](const tutti::var<int>& v) {
@@ -194,7 +195,7 @@ TEST(drain, an_endless_call_does_not_delay_other_clients) {
     EXPECT_NO_THROW(undo.get());
 }
 
-// Without the exception for idle clients, the end would wait for the write timeout.
+// If the end did not exempt idle clients, it would wait for the write timeout.
 TEST(drain, idle_clients_do_not_delay_the_end) {
     bank_server bank{{.write_timeout = std::chrono::hours{1}}};
     bare_socket silent{bank.port()};

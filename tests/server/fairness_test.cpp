@@ -89,10 +89,10 @@ TEST(fairness, silent_clients_do_not_make_other_calls_busy) {
     constexpr std::size_t many = 12;
     for (std::size_t i = 0; i < many; ++i) {
         silent.emplace_back(bank.port())
-            .send(unfinished_request(900'000));  // false: the server has closed it meanwhile
+            .send(unfinished_request(900'000));  // false: the server has closed the connection meanwhile
         EXPECT_EQ(other({"CALL", "noop"}), "OK");
     }
-    // Three of them fit into the bound of 3,000,000 bytes.
+    // Three of these requests fit into the bound of 3,000,000 bytes.
     wait_for([&] { return number_of(other({"INFO"}), "clients_evicted") >= many - 3; });
     EXPECT_EQ(other({"CALL", "noop"}), "OK");
     const std::string info = other({"INFO"});
@@ -167,7 +167,7 @@ TEST(call_budget, accepts_a_lone_call_of_any_length) {
 TEST(call_budget, refuses_calls_of_lower_priority_first) {
     call_budget all{12'000};
     principal a{"a", 1, false};
-    // Each priority finds room that all lower ones together could not take.
+    // Each priority finds room that calls of all lower priorities together could not take.
     std::size_t before = 0;
     for (int p = 0; p <= highest_priority; ++p) {
         while (acquires(all, a, 1, p)) {}
@@ -178,7 +178,7 @@ TEST(call_budget, refuses_calls_of_lower_priority_first) {
     EXPECT_EQ(before, 9000U) << "half by the bound, and half of the rest by the urgent part";
 }
 
-// The bound of the first has become smaller than what it holds, since others have come.
+// The first principal holds more than its bound, because the bound has become smaller with each further principal.
 TEST(call_budget, leaves_room_for_more_urgent_calls) {
     call_budget all{1'000'000};
     std::deque<principal> crowd;
@@ -307,7 +307,7 @@ TEST(fairness, an_urgent_call_is_accepted_beyond_the_share) {
     wait_for([&] { return figure("buffered_bytes_of_calls") == 0; });
 }
 
-// An admin's call is accepted and begins even if the server holds its maximum.
+// An admin's call is accepted and begins even if the server holds its maximum of buffered bytes.
 TEST(fairness, calls_of_admins_run_without_free_memory) {
     bank_server bank{with_callers({.workers = 1, .max_buffered_bytes = 2'000'000, .max_buffered_bytes_clients = 0})};
     client chief{bank.port()}, clerk{bank.port()};
@@ -413,7 +413,7 @@ TEST(fairness, costly_commands_are_delayed_and_answered) {
     EXPECT_GE(number_of(other({"INFO"}), "commands_delayed"), 1U);
 }
 
-// The connections of one address take turns: one that sends without end does not starve another one.
+// The connections of one address take turns: a connection that sends without end does not starve another connection.
 TEST(fairness, connections_of_one_principal_take_turns) {
     bank_server bank{{.workers = 1, .max_pipeline = 30'000}};
     constexpr std::size_t many = 20'000;

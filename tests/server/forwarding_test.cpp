@@ -132,7 +132,7 @@ TEST_F(forwarding_test, declines_a_call_without_memory) {
     EXPECT_EQ(net.answers[0].result, forwarded_outcome::declined);
 }
 
-// The call has run. Its client must hear that, or that the outcome is unknown.
+// The call has run. Its client must learn that the call has run, or that the outcome is unknown.
 TEST_F(forwarding_test, reports_an_answer_lost_without_memory) {
     for (const std::size_t length : {std::size_t{1000}, std::size_t{100'000}}) {
         net.answers.clear();
@@ -163,7 +163,7 @@ TEST_F(forwarding_test, ignores_unexpected_answers) {
     EXPECT_EQ(one.endings, 1);
 }
 
-// Catches a call that waits forever for a lost node, or that two threads end.
+// Catches a call that waits forever for a lost node, and a call that two threads end.
 TEST_F(forwarding_test, node_loss_during_a_send_leaves_the_call_unknown) {
     net.while_it_sends = [this] {
         net.whom->on_node_lost(1);

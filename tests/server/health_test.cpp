@@ -139,7 +139,7 @@ TEST(health, not_ready_but_alive_at_shutdown) {
     EXPECT_THROW(static_cast<void>(http_get(port, ready)), std::exception) << "nobody is left to answer";
 }
 
-/// Stops one thread of this process, as a debugger does; a process of its own has to do that.
+/// Stops one thread of this process, as a debugger does. Only another process can stop the thread in this way.
 class stopped_thread {
 public:
     explicit stopped_thread(pid_t which) {
@@ -155,7 +155,7 @@ public:
                 byte = '+';
             static_cast<void>(!::write(told[1], &byte, 1));
             static_cast<void>(!::read(held[0], &byte, 1));  // waits for the parent's end of the pipe
-            ::_exit(0);                                     // lets the thread go on
+            ::_exit(0);                                     // lets the thread continue
         }
         ::prctl(PR_SET_PTRACER, tracer_, 0, 0, 0);
         ::close(told[1]);

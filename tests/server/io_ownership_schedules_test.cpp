@@ -1,6 +1,6 @@
 // The roles in I/O ownership of an I/O thread, in every order of the steps of a thread and two workers that needs few
 // preemptions (tests/interleaving). Catches two owners at the same time, even if that is rare on a real processor.
-// Catches a thread that sleeps on when a worker has gone.
+// Catches a thread that continues to sleep when a worker has gone.
 #include <gtest/gtest.h>
 
 #include "interleaving/explore.hpp"

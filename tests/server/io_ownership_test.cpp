@@ -1,5 +1,5 @@
 // The I/O ownership of an I/O thread. Catches two owners at the same time, a worker's place that stays empty, and a
-// thread that sleeps on when a worker has gone.
+// thread that continues to sleep when a worker has gone.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -34,7 +34,7 @@ std::unique_ptr<connection> arrived_at_start(bool trusted, bool established = tr
     return made;
 }
 
-// Catches calls run as one that are less urgent, or due later, than one of them alone. Catches an unbounded queue.
+// Catches a group of calls that is less urgent, or due later, than one of its calls alone. Catches an unbounded queue.
 TEST(multi, has_the_highest_priority_of_its_calls) {
     const procedure_entry which{
         .number = 0, .definition = {.name = "p", .options = {}, .min_arguments = 0, .max_arguments = 9, .body = {}}};
@@ -120,7 +120,7 @@ private:
     byte_budget plenty{1'000'000'000};
 };
 
-// Answers behind a long-running call count as held.
+// Answers that wait for a long-running call count as held.
 TEST(connection, counts_answers_behind_an_unfinished_one) {
     null_owner home;
     request first{home}, second{home};

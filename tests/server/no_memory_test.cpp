@@ -169,7 +169,8 @@ TEST(no_memory, an_unstarted_call_is_answered) {
     }
 }
 
-// Catches an answer that needs memory although none is left. These functions are noexcept, so it would end the server.
+// Catches an answer that needs memory although none is left. The functions that write an answer are noexcept, so a
+// failed allocation would end the server.
 TEST(no_memory, a_call_that_has_run_is_answered) {
     catalog known;
     known.add("dive", {}, [] {});

@@ -116,7 +116,8 @@ TEST_F(preemptive_executor_test, does_not_preempt_for_equal_or_lower_priorities)
     EXPECT_EQ(busy.receive() + other.receive() + other.receive(), "OKOKOK");
 }
 
-// The call's time passes while it is off the processor. The next call runs only after it has ended.
+// The time of a call passes even while the call is off the processor. The next call runs only after that call has
+// ended.
 TEST_F(preemptive_executor_test, enforces_time_limits_on_preempted_calls) {
     bank_server bank{{.workers = 1}};
     client looping{bank.port()};
@@ -150,7 +151,8 @@ TEST_F(preemptive_executor_test, starts_calls_beside_calls_in_retry) {
     EXPECT_EQ(ask({"CALL", "counted"}), std::to_string(calls)) << "none ran twice";
 }
 
-// The system guards the stacks of the other executor's threads: an overflow there ends the process.
+// This test does not run with the executor of threads, where the system guards the stacks and an overflow ends the
+// process.
 TEST_F(preemptive_executor_test, reports_a_stack_overflow_as_an_error) {
     bank_server bank{{.workers = 1, .preemption = {.contexts = 3}}};
     client ask{bank.port()};

@@ -218,7 +218,7 @@ TEST(pressure, clients_that_do_not_read_are_closed) {
     EXPECT_EQ(watcher({"CALL", "total"}), "100000");
 }
 
-// The end of the server waits for such a client as well.
+// The end of the server also waits for a client that never stops sending, until the write timeout ends the wait.
 TEST(pressure, clients_that_never_stop_sending_are_closed) {
     bank_server bank{{.write_timeout = 100ms}};
     bare_socket dripping{bank.port()};

@@ -1,5 +1,5 @@
-// A libFuzzer target. Any bytes give the same requests, in whatever pieces they arrive, and within the limits. Every
-// request gets one answer that is one value. The first byte chooses the size of the pieces.
+// A libFuzzer target. The same bytes give the same requests, whatever pieces they arrive in. The requests stay within
+// the limits. Every request gets one answer that is one value. The first byte chooses the size of the pieces.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

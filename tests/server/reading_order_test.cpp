@@ -70,7 +70,7 @@ public:
         }
         return jobs;
     }
-    /// Holds the next submitting thread. `before` sends the calls that it submits.
+    /// Holds the next submitting thread. `before` sends the calls that this thread submits.
     template <class F>
     void hold(F&& before) {
         holds_ = true;
@@ -135,7 +135,7 @@ protected:
             for (std::size_t c = 0; c < priorities.size(); ++c) call(c);
         }
     }
-    /// Returns the priorities that were submitted then, round by round.
+    /// Lets all clients send `calls` calls. Returns the priorities of the submitted calls, round by round.
     std::vector<std::vector<int>> rounds_of(std::size_t calls) {
         send_unread(calls);
         executor_.release();

@@ -64,7 +64,7 @@ TEST(settings, reserve_memory_for_accepted_calls) {
     EXPECT_NO_THROW(static_cast<void>(checked(how)));
 }
 
-// The sum of such a duration and the current time would overflow.
+// The sum of a duration beyond the clock and the current time would overflow.
 TEST(settings, refuse_durations_beyond_the_clock) {
     const settings usual{};
     EXPECT_NO_THROW(static_cast<void>(checked(usual)));
@@ -167,7 +167,7 @@ int option_of_a_client(int level, int option, const tcp_keepalive& over) {
 }
 
 // The client's machine has vanished before or after an answer was sent. A test cannot make a machine vanish, so it
-// checks the options that the kernel got: 120 s with the default of 60.
+// checks the options that the kernel got: a timeout of 120 s with the default keep-alive of 60 s.
 TEST(tcp, closes_silent_peers) {
     using std::chrono::seconds;
     EXPECT_EQ(option_of_a_client(SOL_SOCKET, SO_KEEPALIVE, {seconds{60}, true}), 1);

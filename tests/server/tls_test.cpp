@@ -111,7 +111,7 @@ TEST(tls_files, errors_name_unknown_versions_and_ciphers) {
     EXPECT_NO_THROW(require_known_ciphers(mine.files));
 }
 
-/// Returns the protocol that a server with these files and a client of a version agree on, or `no`.
+/// Returns the protocol that a server with these files and a client of TLS version `version` agree on, or `no`.
 std::string agreed(const tls_files& files, int version) {
     const tls speaks{files};
     int ends[2];

@@ -9,7 +9,7 @@ namespace {
 
 constexpr long version = VERSION;
 constexpr long of_a_euro = version == 1 ? 1 : 100;
-// A global variable as in real objects: the dynamic linker would merge it between two versions.
+// A global variable, as in real objects. The dynamic linker would merge the variables of two versions into one.
 inline tutti::var<long> paid{0};
 
 }  // namespace

@@ -208,7 +208,8 @@ TEST(worker_io_test, serves_after_calls_of_the_program) {
     }
 }
 
-// Each of several I/O threads, with clients that send much at once beside others that do not.
+// Runs with one I/O thread and with two. Some clients send many calls before they read an answer, and the others send
+// one.
 TEST(worker_io_test, loses_nothing_under_load) {
     for (const unsigned threads : {1U, 2U}) {
         worker_io_server server{{.io_threads = threads, .workers = 2}};

@@ -12,7 +12,8 @@ namespace tutti::support {
 
 inline std::atomic<std::int64_t> live_blocks{0};
 
-/// While positive, this thread's allocations decrement it, and the one that brings it to zero fails.
+/// While `refuse_after` is positive, this thread's allocations decrement it. The allocation that brings it to zero
+/// fails.
 inline thread_local std::uint64_t refuse_after = 0;
 /// Does the same for the allocations of all threads together.
 inline std::atomic<std::uint64_t> refuse_anywhere_after{0};

@@ -30,7 +30,7 @@ void run_threads(unsigned size, F part) {
                 try {
                     part(i);
                 } catch (const std::exception& failure) {
-                    // Printed at once: the other threads may wait for this one, and then the exception is never
+                    // Printed immediately: the other threads may wait for this one, and then the exception is never
                     // rethrown.
                     std::fprintf(stderr, "run_threads: thread %u ended by an exception: %s\n", i, failure.what());
                     keep(std::current_exception());

@@ -38,7 +38,8 @@ std::size_t payment_count(const database& db) {
 /// For runs that another event ends.
 constexpr std::chrono::hours for_ever{1};
 
-/// The number for each thread: whole decks, so that every profile has its share on a machine of any speed.
+/// The number of transactions for each thread: whole decks, so that every profile has its share on a machine of any
+/// speed.
 std::uint64_t transactions() { return 100 * tutti::support::rounds(150); }
 
 void run_and_check(int warehouses, const profile_mix& mix) {

@@ -35,7 +35,7 @@ protected:
     const std::unique_ptr<database> db = tiny_database(2);
     district& d = db->district_at(1, 3);
     customer& c = db->customer_at(1, 3, 5);
-    // Loaded as delivered, with amounts of 0.00, and loaded as pending.
+    // Order 10 is loaded as delivered, with amounts of 0.00. Order 50 is loaded as pending.
     order& delivered = *order_of(d, 10);
     order& pending = *order_of(d, 50);
 };

@@ -56,12 +56,14 @@ protected:
     }
     void TearDown() override { revoke_any_bias(); }
 
-    /// Begins in another context revoke this one's bias, and a begin here revokes another's.
+    /// Revokes the bias of any context. A transaction that begins in this context revokes another context's bias, and a
+    /// transaction elsewhere revokes this context's bias.
     static void revoke_any_bias() {
         run_one();
         elsewhere(run_one);
     }
-    /// Makes this context the biased owner: the second call finds the other contexts quiet.
+    /// Makes this context the biased owner. The second call succeeds, because no other context has begun a transaction
+    /// since the first call.
     static void become() {
         runs_alone();
         ASSERT_TRUE(runs_alone());
@@ -150,7 +152,7 @@ TEST_F(bias_test, gets_the_slot_before_a_waiting_context) {
     ASSERT_TRUE(runs_alone([&] {
         other = std::thread{[&] { atomically({.mode = mode::irrevocable}, [&](tx&) { over = true; }); }};
         while ((biased_owner.load(std::memory_order_relaxed) & 1) == 0)
-            std::this_thread::yield();  // revoked: the other one waits
+            std::this_thread::yield();  // until the other thread has revoked the bias and waits
         descriptor::of(*detail::current_transaction).become_irrevocable("wants it too");
         EXPECT_FALSE(over);
     }));
@@ -158,7 +160,7 @@ TEST_F(bias_test, gets_the_slot_before_a_waiting_context) {
     EXPECT_TRUE(over);
 }
 
-// If a biased owner runs beside other blocks, updates are lost; ThreadSanitizer notices it sooner.
+// If a biased owner runs beside other blocks, updates are lost. ThreadSanitizer reports such an overlap sooner.
 TEST_F(bias_test, runs_beside_no_other_transaction) {
     static long count = 0;
     count = 0;
@@ -168,7 +170,7 @@ TEST_F(bias_test, runs_beside_no_other_transaction) {
     for (int me = 0; me != threads; ++me) {
         crew[me] = std::thread{[me, updates] {
             for (int i = 0; i != updates; ++i) {
-                // In bursts, so that the other threads are sometimes quiet.
+                // Each thread runs in bursts, so that sometimes all threads except one are quiet.
                 if (i % (64 << me) == 0) std::this_thread::yield();
                 if (!runs_alone([] { ++count; })) {
                     atomically([](tx& t) { store(t, &count, load(t, &count) + 1); });

@@ -93,10 +93,10 @@ TEST_F(critical_test, survives_signals_at_any_instruction) {
     const pthread_t target = pthread_self();
     std::atomic<bool> stop{false};
     std::thread storm{[&] {
-        do pthread_kill(target, SIGUSR1);  // at least one, however late this thread begins
+        do pthread_kill(target, SIGUSR1);  // at least one signal, even if this thread starts late
         while (!stop);
     }};
-    // Until signals have hit regions and other code often enough; bounded for systems with slow signals.
+    // Loops until signals have hit regions and other code often enough. The bound is for systems with slow signals.
     for (int i = 0; i < 200'000 && (ticks.postponed < 100 || ticks.allowed < 100); ++i) {
         atomically([&](tx& t) {
             for (auto& w : words) w.set(t, w.get(t) + 1);

@@ -87,7 +87,7 @@ TEST(measured_schedule_test, leaves_an_undisturbed_block_optimistic) {
     }
 }
 
-// Such an attempt waits for other transactions.
+// An attempt that has taken twice the usual time is waiting for other transactions.
 TEST(measured_schedule_test, allows_strictness_after_twice_the_usual_time) {
     auto seen = undisturbed();
     seen.planned = due - 50ms;
@@ -112,7 +112,7 @@ TEST(measured_schedule_test, uses_the_paper_after_a_roll_back) {
 TEST(measured_schedule_test, uses_the_losses_of_the_site_at_first) {
     auto seen = undisturbed();
     seen.planned = due - 35ms;
-    seen.rollbacks_per_commit = 1.2;  // 10 + 2 * 12
+    seen.rollbacks_per_commit = 1.2;  // L + 2 * 1.2 L = 34 ms
     EXPECT_EQ(make_schedule(due, seen, {}).mode_at(seen.planned), status::active);
     EXPECT_EQ(make_schedule(due, seen, {}).irrevocable_from, due - 34ms);
     seen.rollbacks_per_commit = 1.3;
@@ -174,7 +174,8 @@ using core::strictness_trial;
 
 constexpr std::uint32_t window = strictness_trial::window;
 
-/// A site with given rates of missed deadlines: one execution in this many, 0 for none.
+/// A site with given rates of missed deadlines. A rate of n means that one execution in n misses its deadline; 0 means
+/// that none does.
 struct site {
     strictness_trial trial;
     unsigned strict_misses;
@@ -214,9 +215,9 @@ TEST(strictness_trial_test, ends_strictness_that_misses_no_fewer) {
 }
 
 TEST(strictness_trial_test, rarely_tries_without_useful_strictness) {
-    site s{.trial = {}, .strict_misses = 0, .other_misses = 1};  // without it, every deadline is missed
+    site s{.trial = {}, .strict_misses = 0, .other_misses = 1};  // without strictness, every deadline is missed
     s.run(1000 * window);
-    EXPECT_LT(s.missed, 16u);  // one for each trial, and the intervals between trials double
+    EXPECT_LT(s.missed, 16u);  // one per trial; the intervals between trials double
     EXPECT_EQ(s.other, s.missed);
 }
 
@@ -263,7 +264,7 @@ TEST(deadline_type_test, takes_durations_and_points_in_time) {
     EXPECT_EQ(at.value(), 2h);
     EXPECT_LT(deadline{-1ns}.value(), 0ns);
     EXPECT_FALSE(deadline{-1ns}.is_absolute());
-    // Beyond the representable range: infinite, and never accidentally a point in time.
+    // A duration beyond the representable range counts as infinite, and never becomes a point in time by accident.
     EXPECT_FALSE(deadline{std::chrono::hours::max()}.is_absolute());
     EXPECT_GT(deadline{std::chrono::hours::max()}.value(), 100h * 24 * 365);
     EXPECT_LT(deadline{std::chrono::hours::min()}.value(), 0ns);

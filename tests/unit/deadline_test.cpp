@@ -75,7 +75,7 @@ TEST_F(deadline_test, makes_restarts_stricter_as_time_runs_out) {
     deadline_outcome outcome;
     run({.name = "stricter", .deadline = 100ms, .outcome = &outcome}, [&](tx& t) {
         modes.push_back(mode_of(t));
-        clock_.advance(15ms);  // 85, 70, 55: visible, 40: irrevocable
+        clock_.advance(15ms);  // then 85, 70, 55 (visible) or 40 ms (irrevocable) are left
         if (mode_of(t) != status::irrevocable) restart(t);
     });
     const std::vector<status> expected{status::active, status::active, status::active, status::visible,
@@ -227,7 +227,8 @@ TEST_F(deadline_test, learns_first_from_rolled_back_attempts) {
         clock_.advance(10ms);
         if (mode_of(t) != status::irrevocable) restart(t);
     });
-    // 100, 90, 80, 70 left; at 60 = 6 L visible, 50, at 40 = 4 L irrevocable
+    // The optimistic attempts begin with 100, 90, 80 and 70 ms left. Attempts are visible from 60 ms (6 L) on, and
+    // irrevocable from 40 ms (4 L) on.
     const std::vector<status> expected{status::active,  status::active,  status::active,     status::active,
                                        status::visible, status::visible, status::irrevocable};
     EXPECT_EQ(modes, expected);
@@ -247,7 +248,7 @@ TEST_F(deadline_test, samples_commits_by_mode) {
     expect(status::irrevocable, 30'000'000);
 }
 
-// The attempt ran in both modes, so its duration represents neither.
+// The attempt ran in two modes, so its duration represents neither of them.
 TEST_F(deadline_test, ignores_commits_that_changed_their_mode) {
     practise("changes", 10ms);
     const std::size_t before = sample_of("changes").size();
@@ -345,11 +346,11 @@ TEST_F(deadline_test, recovers_after_refusals) {
     };
     unsigned refused = 0;
     while (refused < 10'000 && !runs()) ++refused;
-    EXPECT_GE(refused, site_times::denials_before_forgetting);  // the site does not doubt its sample at once
+    EXPECT_GE(refused, site_times::denials_before_forgetting);  // the site does not doubt its sample immediately
     EXPECT_LE(refused, 16 * site_times::denials_before_forgetting);
 }
 
-// Blocks that avoid a mode because it once took long add nothing to its sample either.
+// Blocks that avoid a mode, because the mode once took long, add nothing to the sample of that mode.
 TEST_F(deadline_test, retries_a_mode_that_took_too_long) {
     practise_in_vain("tried again", 10ms);
     for (int i = 0; i < 3; ++i) {
@@ -372,7 +373,7 @@ TEST_F(deadline_test, retries_a_mode_that_took_too_long) {
     EXPECT_LE(optimistic, 8 * site_times::denials_before_forgetting);
 }
 
-// Strict modes miss more deadlines there, and the site notices.
+// At this site, strict attempts miss more deadlines than optimistic ones. The site notices the difference.
 TEST_F(deadline_test, avoids_strictness_where_it_does_not_pay) {
     practise_in_vain("does not pay", 10ms);
     unsigned strict = 0;
@@ -402,7 +403,7 @@ TEST_F(deadline_test, leaves_strict_mode_at_retry) {
     std::jthread producer;
     run({.name = "made_strict", .deadline = 30ms}, [&](tx& t) {
         EXPECT_EQ(mode_of(t), status::irrevocable);
-        t.become_visible();  // it is already more than visible
+        t.become_visible();  // no effect: the attempt is already irrevocable
         if (x_.get(t) != 0) return;
         if (!producer.joinable()) producer = std::jthread{[&] { x_.store(1); }};
         retry(t);
@@ -436,7 +437,8 @@ void add_openly(tx& t, var<int>& to) {
     open_nested(t, {{&to}}, [&](tx& i) { to.set(i, to.get(i) + 1); }, [&to](tx& u) { to.set(u, to.get(u) - 1); });
 }
 
-// As a closed block of an irrevocable attempt, the second step would own data that the first step's undo needs.
+// In an irrevocable attempt, the second step would be a closed block, and would own data that the first step's undo
+// needs.
 TEST_F(deadline_test, keeps_open_nesting_near_the_deadline) {
     practise("two steps", 10ms);
     int attempts = 0;

@@ -42,7 +42,8 @@ TEST(hardware_trial_test, continues_after_aborts_caused_by_others) {
 
 TEST(hardware_history_test, makes_a_failing_block_try_rarely) {
     hardware_history h;
-    // 7 while the distance doubles from 1 to 64, in the first 127 executions; then one in 64.
+    // The block tries 7 times in the first 127 executions, while the distance between tries doubles from 1 to 64. After
+    // that, the block tries once in 64 executions.
     EXPECT_EQ(tries_in(h, bad, 127, true), 7);
     EXPECT_EQ(tries_in(h, bad, 6400, true), 100);
 }
@@ -50,7 +51,7 @@ TEST(hardware_history_test, makes_a_failing_block_try_rarely) {
 TEST(hardware_history_test, restores_a_block_that_no_longer_fails) {
     hardware_history h;
     tries_in(h, bad, 100000, true);
-    // The distance halves from 64 to 1.
+    // The distance between tries halves from 64 to 1.
     tries_in(h, bad, 64 + 32 + 16 + 8 + 4 + 2, false);
     EXPECT_EQ(h.find(bad), nullptr);
     EXPECT_EQ(tries_in(h, bad, 100, false), 100);

@@ -67,7 +67,7 @@ protected:
 };
 
 TEST_F(holding_table_test, probes_do_not_grow_with_holdings) {
-    // In steps of a tenth, so that one step is just before each change of size.
+    // The number of locks grows by a tenth per step, so that one step is just before each change of the table's size.
     for (std::size_t held = 0; held < std::size_t{1} << 17;) {
         for (const std::size_t until = held + held / 10 + 8; held != until; ++held) insert(held);
         EXPECT_LE(looks_for_all(held), 4 * held) << held;

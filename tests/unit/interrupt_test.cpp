@@ -64,8 +64,8 @@ TEST(interrupt, ends_a_sleep_in_retry) {
     }));
 }
 
-// The interrupted thread may be the one that should wake the next. Catches one that leaves without doing so, which
-// shows as a hang.
+// The interrupted thread may be the one that should wake the next waiter. Catches an interrupted thread that leaves
+// without waking that waiter. The test then hangs.
 TEST(interrupt, takes_no_wake_up_from_later_waiters) {
     constexpr int behind = 6;
     tutti::var<long> gate{0};

@@ -73,7 +73,8 @@ TEST(kill, reaches_a_writer_at_commit) {
     EXPECT_EQ(cause, abort_cause::killed);
 }
 
-// Its answer to a privatizing commit would reopen the inlined path and skip the kill request.
+// If a killed transaction answered a privatizing commit, the answer would reopen the inlined path and skip the kill
+// request.
 TEST(kill, prevents_a_reply_to_quiescence) {
     auto& self = descriptor::of(detail::current_or_attach());
     int attempts = 0;

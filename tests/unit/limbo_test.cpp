@@ -7,7 +7,7 @@
 namespace tutti::memory {
 namespace {
 
-// Activities are never destroyed, because the directory refers to them.
+// Status records are never destroyed, because the directory refers to them.
 status_record& new_status_record() {
     static std::vector<std::unique_ptr<status_record>> all;
     all.push_back(std::make_unique<status_record>());
@@ -63,7 +63,7 @@ TEST_F(limbo_test, waits_anew_for_later_retired_objects) {
     EXPECT_EQ(destroyed, 2);
 }
 
-// Its frames may still access the objects that it has read while they unwind.
+// While the frames of a transaction in roll-back unwind, they may still access objects that the transaction has read.
 TEST_F(limbo_test, waits_for_a_transaction_in_roll_back) {
     reader_.state.store(make_state(1, status::aborting), std::memory_order_relaxed);
     retire(1);
@@ -74,7 +74,7 @@ TEST_F(limbo_test, waits_for_a_transaction_in_roll_back) {
     EXPECT_EQ(destroyed, 1);
 }
 
-// Catches a destructor that runs twice: the transaction in it collects as well.
+// Catches a destructor that runs twice, because a transaction inside the destructor collects as well.
 TEST_F(limbo_test, is_not_collected_from_inside_a_destructor) {
     struct place {
         limbo& all;

@@ -1,7 +1,7 @@
 // The entries of the logs, and the parts of a log that an operation scans: every algorithm, on the descriptor of this
 // thread.
 //
-// The test protects a part that must not be scanned, so code that scans it crashes.
+// A test protects the pages of a part that must not be scanned, so code that scans this part crashes.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -194,8 +194,8 @@ struct leftover {
     static inline long destroyed = 0;
 };
 
-// A block around many rolled-back blocks must not scan their remains, or the cost of a chain of blocks is quadratic in
-// its depth. Catches an end of a block that does so.
+// Catches an end of a block that scans the remains of rolled-back blocks inside the block. The cost of a chain of
+// blocks would be quadratic in its depth.
 TEST_P(logs_test, skip_leftovers_when_outer_blocks_end) {
     enum class way { commit, cancel, exception, alternative };
     const auto leave = [&](tx& t) {
@@ -364,7 +364,7 @@ TEST_P(logs_test, destroy_leftovers_from_the_inside_out) {
     EXPECT_EQ(order, "edfcba");
 }
 
-#if !defined(TUTTI_CHECK) && !defined(TUTTI_SANITIZED)  // these builds scan at once: core/rollback/replaced.hpp
+#if !defined(TUTTI_CHECK) && !defined(TUTTI_SANITIZED)  // these builds scan each time: core/rollback/replaced.hpp
 
 /// Counts the entries that were scanned for replaced objects when blocks closed, each in the last block.
 class looks {
@@ -414,7 +414,7 @@ TEST_P(logs_test, restore_the_first_value) {
     for (const std::uint8_t b : bytes) EXPECT_EQ(b, 0);
 }
 
-// A descriptor beyond those that versions can name. Its own roll-back looks like another transaction's commit.
+// Versions cannot name this descriptor, so its own roll-back looks like another transaction's commit.
 TEST_P(logs_test, let_an_anonymous_writer_sleep_in_retry) {
     const detail::word name = std::exchange(d_.own_writer_, ~detail::word{0});
     const detail::word number = std::exchange(d_.writer, memory::unknown_writer);
@@ -481,7 +481,8 @@ TEST_P(value_logs_test, protect_reads_of_an_irrevocable_block) {
     const auto store_apart = [&](auto* at, auto value) {
         atomically([&](tx& t) {
             EXPECT_EQ(load(t, &words[1]), 0U);
-            // In the middle of the body, which would have been a closed block afterwards.
+            // Switches in the middle of the open nested body. If the body began after the switch, it would be a closed
+            // block.
             open_nested(
                 t,
                 [&](tx& i) {

@@ -1,4 +1,5 @@
-// New eras of the version clock: their begin, the conditions that delay it, and unchanged results for all threads.
+// New eras of the version clock: how they start, the conditions that delay the start, and unchanged results for all
+// threads.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -111,7 +112,7 @@ TEST_F(new_era_test, keeps_values_with_versions_of_the_old_era) {
     EXPECT_LT(version_clock_time(), version_clock::late);
 }
 
-// An outside load that reads twice must not be misled by a version that is drawn again in another era.
+// An outside load reads a version twice. A version that is drawn again in another era must not mislead the load.
 TEST_F(new_era_test, renews_old_versions_before_loads_outside) {
     if (!mine().algorithm->in_place) GTEST_SKIP() << "values of running transactions are not in memory";
     var<long> v{0};
@@ -264,7 +265,7 @@ private:
             long s = 0;
             for (const var<long>& v : variables_) s += v.get(t);
             for (const long& p : plain_) s += load(t, &p);
-            // This also holds for rolled-back attempts: each sees a single state.
+            // The sum is 0 in rolled-back attempts too, because each attempt sees a single state.
             if (s != 0) ++wrong_;
             return s;
         });

@@ -113,7 +113,7 @@ unsigned attempts_of_a_loser(const policy& p, bool read_only, unsigned most) {
     atomically({.read_only = read_only, .policy = number_of(p)}, [&](tx& t) {
         ++attempts;
         static_cast<void>(x.get(t));
-        // The irrevocable transaction would make the other one wait for it.
+        // An irrevocable block would make the other transaction wait, while the block waits for the other thread.
         if (attempts < most && !descriptor::of(t).is_irrevocable()) {
             std::thread{[&] {
                 atomically([&](tx& o) {
@@ -136,14 +136,16 @@ TEST(policies, bound_the_restarts_of_a_constant_loser) {
             if (p->bounded) {
                 EXPECT_EQ(attempts_of_a_loser(*p, read_only, 1000), defeats_to_last_resort + 1);
             } else {
-                // This shows that the bound ends the block above.
+                // Without a bound, the block loses every time. So it is the bound that ends the block in the other
+                // case.
                 EXPECT_EQ(attempts_of_a_loser(*p, read_only, 100), 100U);
             }
         }
     }
 }
 
-// The block has not lost to another one. A pause would draw a random number or yield the processor.
+// The block has not lost to another block, so it must not pause. A pause would draw a random number or yield the
+// processor.
 TEST(policies, restart_at_once_on_request) {
     descriptor& d = attach();
     for (const policy* p : all()) {
@@ -188,7 +190,7 @@ TEST(policies, still_restart_in_the_last_resort) {
         EXPECT_FALSE(t.irrevocable());
         if (descriptor::of(t).is_irrevocable() && !seen) {
             seen = true;
-            t.become_visible();  // already stricter, and not an error
+            t.become_visible();  // no error: the mode is already stricter
             opener = std::thread{[&] { gate.store(1); }};
         }
         if (seen && gate.get(t) == 0) retry(t);
@@ -224,7 +226,8 @@ outcome resolve_conflict(const options& first, const options& second) {
         wake_sleepers(d);  // clears the mark that an earlier sleeper may have left
         x.set(t, 1);
         owned.count_down();
-        // Until this one is killed, or the other one rolls back: it then sleeps for this one, or has started over.
+        // Waits until this transaction is killed or the other one is rolled back. After its roll-back, the other
+        // transaction sleeps until this one ends, or starts over.
         while (!d.kill_requested() && (d.sleepers.load(std::memory_order_relaxed) & 1) == 0 && second_attempts < 2) {
             std::this_thread::yield();
         }
@@ -290,7 +293,7 @@ TEST(wait_for_commit_test, ends_when_the_winner_fails) {
                          throw std::runtime_error{"dead"};
                      }),
                      std::runtime_error);
-        // A thread that stays, and whose transactions are not awaited.
+        // The thread stays, and runs transactions that the waiting thread must not wait for.
         for (int i = 0; i < 1000; ++i) atomically([&](tx& t) { x.set(t, i); });
     }};
     begun.wait();
@@ -326,7 +329,7 @@ TEST(wait_for_commit_test, ends_when_the_winner_sleeps_in_retry) {
 TEST(scheduling, restores_a_lowered_priority) {
     std::thread{[] {
         const std::optional<int> nice = base::lower_priority();
-        if (!nice) return;  // not allowed here, so nothing has happened
+        if (!nice) return;  // not allowed here; the priority is unchanged
         base::restore_priority(base::thread_number(), *nice);
         EXPECT_EQ(base::lower_priority(), nice);
     }}.join();

@@ -107,10 +107,11 @@ TEST(quiescence_set, keeps_threads_inside_a_transaction) {
     other.join();
 }
 
-/// The real runtime jumps to it; see itm/restart.cpp.
+/// Throws. The real runtime jumps to the start of the block instead; see itm/restart.cpp.
 constexpr auto to_its_begin = [](tx&) { throw detail::unwind{}; };
 
-// An undo may withdraw the registration of its begin, and a sweep finds the block idle meanwhile.
+// An undo may withdraw the block's registration as a user of plain memory, and a sweep then removes the context from
+// the set. The next attempt adds the context again.
 TEST(quiescence_set, contains_language_blocks_at_every_attempt) {
     static constexpr options ordinary{};
     descriptor& d = descriptor::of(detail::current_or_attach());
@@ -138,8 +139,9 @@ TEST(quiescence_set, contains_language_blocks_at_every_attempt) {
         0, std::memory_order_relaxed);  // otherwise the mark stays, and later tests would wait for it
 }
 
-// A straggler uses plain memory. A commit may have made that memory private, and waits; a reader of that commit waits
-// for it in turn. Under algorithms that read by value, the straggler can only harm by reading unmapped memory.
+// A straggler uses plain memory. A commit may have made that memory private, and waits for the straggler. A reader of
+// the commit's writes waits for the commit. Under algorithms that read by value, the straggler can only harm by reading
+// unmapped memory.
 TEST(quiescence_set, contains_quiescing_commits) {
     if (!descriptor::of(detail::current_or_attach()).algorithm->privatizes_by_waiting)
         GTEST_SKIP() << "one transaction at a time";

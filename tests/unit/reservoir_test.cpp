@@ -116,7 +116,7 @@ TEST(reservoir_test, is_uniform_over_the_stream) {
     EXPECT_LT(chi_squared, 27.9);  // nine degrees of freedom: one correct generator in a thousand exceeds it
 }
 
-// The replaced element must not depend on its place either.
+// Each place of the sample must be replaced with the same probability.
 TEST(reservoir_test, replaces_every_sample_equally_often) {
     constexpr std::size_t size = 16;
     std::array<double, size> kept{};

@@ -47,7 +47,7 @@ TEST_F(retry_limits, count_visits_of_one_place_separately) {
     EXPECT_EQ(base::now() - start_, 15s);
 }
 
-// A call that an attempt does not reach does not pass its limit to another call.
+// If an attempt does not reach a call of retry_for, no other call takes over the limit of that call.
 TEST_F(retry_limits, survive_another_path) {
     atomically([&](tx& t) {
         pass(t, 4s);
@@ -75,7 +75,7 @@ TEST_F(retry_limits, run_in_parallel_for_alternatives) {
     EXPECT_FALSE(first_ran_out);
 }
 
-// A nested block that runs again reaches the same call, and not another one.
+// When a nested block runs again, its retry_for counts as the same call, and not as another one.
 TEST_F(retry_limits, survive_a_nested_restart) {
     unsigned runs = 0;
     atomically([&](tx& t) {

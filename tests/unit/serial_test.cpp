@@ -1,4 +1,5 @@
-// The context that runs alone from its begin on: no other transaction runs beside it, however it begins.
+// The context that runs alone from its start on. No other transaction runs beside this context, whichever way the other
+// transaction starts.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -63,7 +64,7 @@ TEST_F(serial_test, makes_begins_fence_only_while_frequent) {
     EXPECT_EQ(serial_token.load(std::memory_order_relaxed), 0U);
 }
 
-// Beside a transaction updates would be lost; ThreadSanitizer notices it sooner.
+// If the context ran beside a transaction, updates would be lost. ThreadSanitizer reports such an overlap sooner.
 TEST_F(serial_test, runs_beside_no_other_transaction) {
     long count = 0;
     const int updates = static_cast<int>(support::rounds(30'000));
@@ -72,7 +73,8 @@ TEST_F(serial_test, runs_beside_no_other_transaction) {
     for (int me = 0; me != threads; ++me) {
         crew[me] = std::thread{[&, me] {
             for (int i = 0; i != updates; ++i) {
-                // From constant use, where all other contexts are stopped, to a share at which begins stop fencing.
+                // In the first half, threads run alone so often that an ending owner leaves all other contexts stopped.
+                // Later, they run alone so rarely that transactions stop executing full fences at their start.
                 const bool rarely = i > updates / 2;
                 if (i % (rarely ? 6'000 : me + 1) == 0) alone([&] { ++count; });
                 else if (i % 7 == 0) atomically(irrevocable, [&](tx& t) { store(t, &count, load(t, &count) + 1); });
@@ -91,7 +93,7 @@ TEST_F(serial_test, yields_the_token_to_an_awaited_transaction) {
     atomically(irrevocable, [&](tx& t) {
         if (runs.exchange(true)) return;
         other = std::thread{[&] { alone([&] { ++count; }); }};
-        while (serial_owner() == nullptr) std::this_thread::yield();  // the other one waits for this one
+        while (serial_owner() == nullptr) std::this_thread::yield();  // the other thread waits for this one
         become_serial(descriptor::of(t));
         ++count;
     });

@@ -1,5 +1,5 @@
-// Waiting for a slot. Catches a departure that does not call a waiter, a waiter that stops waiting and loses its call,
-// and a waiter that is passed over forever. Each of them shows as a hang.
+// Waiting for a slot. Catches a slot that is freed without a call to a waiter. Catches a waiter that stops waiting and
+// does not pass on its call, and a waiter that is passed over forever. With each of these faults, a test hangs.
 #include "core/tokens/slots.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,8 @@ TEST_P(slots_by_mode_test, reach_every_waiter) {
     EXPECT_EQ(too_many, 0);
 }
 
-// Half of them stop waiting after some time, called or not. The others must find every remaining slot.
+// Half of the threads stop waiting after some time, even if they have been called. The other threads must find every
+// remaining slot.
 TEST_P(slots_by_mode_test, survive_a_waiter_that_stops_waiting) {
     const support::watchdog dog{"slots"};
     const std::size_t each = rounds(400);
@@ -73,7 +74,7 @@ TEST_P(slots_by_mode_test, survive_a_waiter_that_stops_waiting) {
     release_descriptor(d);
 }
 
-/// Takes all slots of its kind, with descriptors that belong to no thread.
+/// Takes all slots of `kind`, with descriptors that belong to no thread.
 struct full_house {
     explicit full_house(status kind) {
         for (;;) {
@@ -94,8 +95,8 @@ struct full_house {
     std::vector<descriptor*> sitting;
 };
 
-// Each keeps its slot until all have one, so a later departure cannot repair a lost wake-up. Catches a waiter that
-// finds a slot and leaves the others asleep beside further slots that became free.
+// Each waiter keeps its slot until all waiters have one, so a slot that is freed later cannot repair a lost wake-up.
+// Catches a waiter that takes a slot and leaves the other waiters asleep, although more slots are free.
 TEST(slots_test, are_all_found_after_simultaneous_release) {
     const support::watchdog dog{"slots"};
     for (std::size_t i = 0; i < rounds(100); ++i) {
@@ -119,7 +120,7 @@ TEST(slots_test, are_all_found_after_simultaneous_release) {
     }
 }
 
-// One slot is freed once. A waiter that stops waiting at that time may have been called for it.
+// The test frees one slot. A waiter that stops waiting at that time may have been called for this slot.
 TEST(slots_test, pass_on_from_a_waiter_that_stops_waiting) {
     const support::watchdog dog{"slots"};
     support::random dice{3};
@@ -175,7 +176,7 @@ TEST_P(slots_by_mode_test, go_to_the_waiter_moved_forward) {
     }
 }
 
-// Each calls another waiter forward, which may be waiting, may be about to stop waiting, or neither.
+// Each thread moves another one forward. That other thread may be waiting, may be about to stop waiting, or neither.
 TEST_P(slots_by_mode_test, survive_the_waiter_moved_forward) {
     const support::watchdog dog{"slots"};
     constexpr unsigned many = 24;

@@ -74,7 +74,8 @@ protected:
     worker worker_;
 };
 
-// norec and the exclusive algorithms own no variables; the tests below are for the default algorithm.
+// The tests below need transactions that own orecs while their bodies run. Only these two algorithms have such
+// transactions.
 bool owns_records() { return algorithm() == "wb-etl" || algorithm() == "wt-etl"; }
 
 TEST_F(suspension_test, runs_a_suspended_owner_that_is_awaited) {
@@ -114,7 +115,7 @@ TEST_F(suspension_test, lets_the_irrevocable_transaction_evict) {
     EXPECT_EQ(x.load(), 11);
 }
 
-// Code of the language would continue with memory that was rolled back without its knowledge.
+// If a suspended block of the language were evicted, its code would continue with memory that has been rolled back.
 TEST_F(suspension_test, protects_a_suspended_language_block) {
     if (!owns_records()) return;
     var<int> x{0};
@@ -134,7 +135,8 @@ TEST_F(suspension_test, protects_a_suspended_language_block) {
     EXPECT_EQ(x.load(), 11);
 }
 
-// Between the request and its check, the victim may have begun another attempt and been suspended again.
+// Between the kill request and its check, the victim may have begun another attempt and been suspended again. The
+// request does not concern that attempt.
 TEST_F(suspension_test, protects_a_transaction_without_kill_request) {
     if (!owns_records()) return;
     var<int> x{0};
@@ -198,7 +200,7 @@ TEST_F(suspension_test, delays_only_reclamation_for_a_suspended_reader) {
     };
     start(body);
     if (algorithm() == "serial" || algorithm() == "global-lock") {
-        resume_background();  // no other context can run meanwhile
+        resume_background();  // no transaction can run beside the suspended one
     }
     atomically([&](tx& t) {
         destroy(t, head.get(t));

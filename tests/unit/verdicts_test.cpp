@@ -34,7 +34,7 @@ struct situation {
     abort_cause where = abort_cause::conflict_write_locked;
 };
 
-/// Returns the verdicts of policies that ignore the parties, and `special` for the others.
+/// Returns the verdicts of all policies: `special`, and the verdicts of the policies that ignore the parties.
 std::map<std::string_view, verdict> with(std::map<std::string_view, verdict> special) {
     std::map<std::string_view, verdict> all{{"patient", W},
                                             {"suicide", A},

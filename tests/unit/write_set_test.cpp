@@ -44,8 +44,8 @@ TEST_F(write_index_test, drops_entries_of_a_nested_block) {
     EXPECT_EQ(index_.find(entries_, &words_[90]), 40U);
 }
 
-// Scattered addresses, so that probes for one word pass many others. The table grows within blocks that are dropped.
-// Catches a slot that is cleared although a later entry was probed past it.
+// The addresses are scattered, so probes for one word pass many other words. The table grows within blocks that are
+// dropped. Catches a slot that is cleared although a later entry was probed past it.
 TEST_F(write_index_test, finds_entries_after_dropped_blocks) {
     support::random dice{1};
     std::vector<word*> scattered(400);

@@ -44,8 +44,8 @@ public:
             throw std::runtime_error{"unread"};
         return found.front();
     }
-    /// Waits until the cache itself answers with the latest value. At first its answer may be older. A broken cache
-    /// stays behind forever, and then this function throws.
+    /// Waits until the cache answers from its own copy with the latest value. The first answers may be older. Throws
+    /// after 20 seconds, because a broken cache stays behind forever.
     void await_current(const key& k) {
         const auto late = std::chrono::steady_clock::now() + std::chrono::seconds{20};
         while (std::chrono::steady_clock::now() < late) {
@@ -242,7 +242,8 @@ std::string commits_are_shown_as_a_whole(std::size_t rounds) {
     }
     for (std::size_t i = 1; i <= rounds; ++i) {
         const std::string now = std::to_string(i);
-        // The cache shows copies only if it is not behind its own program.
+        // While the applied version is behind a commit of this program, the cache shows no copies from before that
+        // commit.
         if (i % 40 == 0) p.write_here({{a, true, now}, {b, true, now}});
         else p.write_there({{a, true, now}, {b, true, now}});
         std::this_thread::sleep_for(std::chrono::microseconds{300});

@@ -35,8 +35,8 @@ struct account {
     long balance = 0;
 };
 
-/// Returns false if the algorithm runs one block of a process at a time. Then a block that waits for another one waits
-/// forever.
+/// Returns false if the algorithm runs one block of a process at a time. Under such an algorithm, a block that waits
+/// for another block of its process waits forever.
 bool blocks_meet() { return algorithm() != "serial" && algorithm() != "global-lock"; }
 constexpr const char* alone = "a block waits for another block of this process, and this algorithm runs one at a time";
 
@@ -148,7 +148,8 @@ TEST_F(engine, restores_objects_at_a_checkpoint) {
     var<long> x{0}, y{0};
     atomically([&](tx& t) { a.publish(t, {0}); });
     unsigned rests = 0, attempts = 0;
-    // A new thread, whose attempts have never started over. A context that finds checkpoints useless does not use them.
+    // A context that finds checkpoints useless stops using them. This thread is new, so its attempts have never started
+    // over.
     std::thread{[&] {
         atomically([&](tx& t) {
             ++attempts;
@@ -166,8 +167,8 @@ TEST_F(engine, restores_objects_at_a_checkpoint) {
                         });
                     }}.join();
                 }
-                y.set(u, y.get(u) + 1);  // its read of x is stale now
-                // a block that writes everything it reads is not protected at the vote, so it does not start over there
+                y.set(u, y.get(u) + 1);  // the block's read of x is stale now
+                // a block that writes every variable that it reads owns its reads, so `lock_reads` does not restart it
                 x.set(u, seen + 1);
             });
         });

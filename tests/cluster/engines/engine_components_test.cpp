@@ -58,7 +58,7 @@ TEST(wakeup_notifier_test, blocks_only_blocks_that_need_the_feed) {
     all.stop();
 }
 
-/// An engine whose first feed fails with bad_alloc once the test lets it go on.
+/// An engine whose first feed fails with bad_alloc when the test allows it.
 class exhausted final : public cluster::testing::wrapped {
 public:
     using wrapped::wrapped;
@@ -72,7 +72,8 @@ public:
     std::atomic<int> opened{0};
 };
 
-// Catches a thread that waits for another one to open a feed, and keeps waiting when that one leaves by an exception.
+// Catches a thread that waits while another thread opens a feed, and keeps waiting after an exception has ended that
+// opening.
 TEST(wakeup_notifier_test, releases_waiters_when_opening_a_feed_throws) {
     const support::watchdog guard{"exceptions", std::chrono::seconds{60}};
     exhausted engine{backend::open_engine("memory:", {"tutti"})};
@@ -97,7 +98,7 @@ TEST(wakeup_notifier_test, releases_waiters_when_opening_a_feed_throws) {
         });
     }
     about_to_wait.wait();
-    // Gives the threads time to wait: an attempt to open a feed would be counted.
+    // Gives the threads time to start waiting. If one of them tried to open a feed, `opened` would count the try.
     std::this_thread::sleep_for(std::chrono::milliseconds{20});
     EXPECT_EQ(engine.opened.load(), 1);
     engine.go_on.count_down();
@@ -173,7 +174,7 @@ TEST(wakeup_notifier_test, enrols_without_waiting_for_notifications) {
     all.stop();
 }
 
-/// An engine with slow gets, so that other requests queue behind.
+/// An engine with slow gets, so that other requests queue behind a get.
 class slow final : public cluster::testing::wrapped {
 public:
     using wrapped::wrapped;
@@ -249,7 +250,8 @@ private:
     std::size_t released_ = 0;
 };
 
-// While a large request is in progress, no smaller one is sent: a small request costs the engine as much.
+// While a large request is in progress, the batching engine does not send a smaller one. A small request costs the
+// engine below as much as a large one.
 TEST(batching_engine_test, keeps_requests_large) {
     const support::watchdog guard{"sizes", std::chrono::seconds{60}};
     std::size_t large = 0;

@@ -50,7 +50,7 @@ TEST_F(engine_faults, survives_a_kill_and_restart) {
     EXPECT_EQ(all.judge(server_->address()), "");
 }
 
-// This process knows the server only through the connections of clients that wait for it.
+// Until commits continue, this process connects to the restarted server only through the waiting clients.
 TEST_F(engine_faults, survives_a_restart_of_all_processes) {
     stress_clients all{server_->address(), 4, server_->tls()};
     all.let_commit(40);

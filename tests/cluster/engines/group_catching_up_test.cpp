@@ -1,4 +1,5 @@
-// Real members that were away while much was written. They get each missing entry once, while the group goes on.
+// Real members that were away while much was written. They get each missing entry once, while the group continues to
+// work.
 #include <csignal>
 #include <string>
 #include <tuple>
@@ -28,7 +29,8 @@ cluster::member_status ask(const group_server& g, std::size_t i) {
     return {};
 }
 
-/// Returns how many times the missing bytes are sent to a follower until it has all entries, at most `enough`.
+/// Returns the number of bytes that are sent to a follower until it has all entries, divided by the number of bytes
+/// that it lacked. Stops early if this quotient exceeds `enough`.
 double sent_to_one_that_was_away(bool killed, const group_tls& files, fault with, double enough) {
     group_server g{member_network::size, static_cast<int>(with), files};
     member_network all{g, 80};

@@ -107,7 +107,7 @@ private:
     std::thread thread_;
 };
 
-/// Returns the answer with one record: this group alone has the objects.
+/// Returns the answer to a get with one record. The record says that this group alone has the objects.
 std::string got() { return group::frame(group::reply_status::done, group::get_reply{true, 5, {{true, 4, "7"}}}); }
 
 /// Returns the status of a commit.
@@ -120,8 +120,8 @@ engine_status commit_to(const std::string& places) {
     return r.status;
 }
 
-/// Plays two members that close the connection when they get a commit. Returns the number of commits that they got
-/// together.
+/// Plays two members that close the connection when they get a commit. Returns the number of commits that both members
+/// received in total.
 int sent_where_answers_are_lost(engine_status& result) {
     const auto hang_up = [](group::request_kind q) { return q == group::request_kind::get ? got() : std::string{}; };
     false_member one{hang_up}, two{hang_up};
@@ -139,7 +139,7 @@ TEST_F(group_client_test, sends_a_commit_once_despite_a_lost_reply) {
     engine_status result{};
     EXPECT_EQ(sent_where_answers_are_lost(result), 1);
     EXPECT_EQ(result, engine_status::unknown);
-    // A test of the test.
+    // Checks that this test notices a client that sends the commit twice.
     backend::injected_fault = fault::commit_twice;
     EXPECT_GT(sent_where_answers_are_lost(result), 1);
 }
@@ -148,8 +148,8 @@ TEST_F(group_client_test, repeats_rejected_requests_at_another_member) {
     // No member leads. The program asks again until its request timeout is over, and nothing is written.
     const std::string nobody = group::frame(group::reply_status::not_leader, group::text_reply{});
     false_member lost{[&](group::request_kind q) { return q == group::request_kind::get ? got() : nobody; }};
-    // If the timeout ends between a request and its answer, the outcome is unknown. That happens by chance, not each
-    // time.
+    // If the timeout ends between a request and its answer, the outcome is unknown. Chance decides whether this
+    // happens, so the test tries several times.
     engine_status result{};
     for (int i = 0; i < 5 && result != engine_status::unreachable; ++i) result = commit_to(lost.place());
     EXPECT_EQ(result, engine_status::unreachable);

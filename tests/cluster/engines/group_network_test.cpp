@@ -1,6 +1,6 @@
 // Three real members with bad networks and disks. Each direction of each pair goes through a proxy of its own, which is
-// silent, late or cut. A disk may take longer than an election. Meanwhile clients reach all members, so a member that
-// wrongly believes to lead is asked as well.
+// silent, late or cut. A disk may take longer than an election. Clients reach all members meanwhile, so they also ask a
+// member that wrongly believes that it leads.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -79,8 +79,8 @@ TEST_P(group_network, tolerates_silent_late_and_cut_links) {
     EXPECT_EQ(clients.judge(g.address()), "");
 }
 
-/// Isolates leaders in both directions. They are replaced, and clients keep asking them. Returns a description of the
-/// error, or an empty string.
+/// Isolates leaders in both directions. The group replaces each isolated leader, and clients keep asking that leader.
+/// Returns a description of the error, or an empty string.
 std::string lone_leaders(fault with, const cluster::testing::group_tls& files) {
     group_server g{size, static_cast<int>(with), files};
     member_network all{g, 60};
@@ -119,8 +119,8 @@ void slow_down(group_server& g, std::size_t i, std::chrono::milliseconds by) {
     g.start_one(i);
 }
 
-// The delay is longer than a leader may be silent, and than a program waits for a silent member. Heartbeats and signs
-// of life keep both waiting.
+// The delay is longer than the members wait for a silent leader, and longer than a program waits for a silent member.
+// Heartbeats keep the members waiting, and signs of life keep the program waiting.
 TEST(group_disk, waits_for_disks_slower_than_the_silence_timeout) {
     const support::watchdog guard{"slow_disks", 100s};
     group_server g{size};
@@ -128,7 +128,8 @@ TEST(group_disk, waits_for_disks_slower_than_the_silence_timeout) {
     for (std::size_t i = 0; i < size; ++i) slow_down(g, i, 1500ms);
     const auto e = engine_at(g.address(), {});
     std::chrono::steady_clock::duration took{};
-    // On a busy machine a leader may be silent for lack of a processor, but not each time.
+    // On a busy machine, a leader may be silent because it does not get a processor. The test therefore tries several
+    // times.
     until([&] {
         const auto begun = std::chrono::steady_clock::now();
         const bool good = put(*e, "o1", "x");

@@ -55,7 +55,7 @@ TEST_P(group_strangers, disconnects_silent_clients) {
     all.let_commit(20);
     const std::uint64_t before = rejected_by(g);
     std::vector<unknown_client> silent;
-    // More connections than may wait, and than the kernel queues.
+    // Opens more connections than the member lets wait, and more than the kernel queues.
     for (int i = 0; i < 600; ++i) silent.push_back(unknown_client::connect_to(port_of(g.places()[0])));
     all.let_commit(20);
     for (unknown_client& s : silent) EXPECT_EQ(s.receive(), "");
@@ -69,7 +69,8 @@ TEST_P(group_strangers, disconnects_slow_clients) {
     group_server g{1, 0, files()};
     g.start();
     stress_clients all{g.address(), 32, g.tls()};
-    // An incomplete start: of a hello, or of a handshake that is a whole record or a part of one.
+    // Each client sends only the start of a hello or of a TLS record. The starts of records contain the whole header of
+    // the record, or a part of that header.
     const std::string record{"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11};
     std::vector<unknown_client> slow;
     for (const std::string& bytes :

@@ -121,7 +121,7 @@ bool was_acknowledged(group::reply_status result, const std::string& rest) {
     return result == group::reply_status::done && wire::decode(rest, a) && a.all.size() == 1 && a.all[0].good;
 }
 
-// ---- split brain, first way: the leader is stopped, another one is elected, and the first one goes on
+// ---- split brain, first way: the leader is stopped, another one is elected, and the first one resumes
 
 std::string stopped_leader_misleads(fault with) {
     group_server g{3, static_cast<int>(with)};
@@ -133,7 +133,8 @@ std::string stopped_leader_misleads(fault with) {
     g.at(old).send(SIGSTOP);
     const auto after = engine_at("tutti://" + g.places()[(old + 1) % 3] + "," + g.places()[(old + 2) % 3]);
     until([&] { return put(*after, "o1", "new"); });
-    // The old leader finds these requests when it goes on. They were sent after the new state was acknowledged.
+    // The test sends these requests after the new state was acknowledged. The old leader finds the requests when it
+    // resumes.
     if (!ask(*reads, get_of("g/o1")) || !ask(*writes, commit_of("g/o2", "late")))
         return "the leader does not accept the requests";
     g.at(old).send(SIGCONT);
@@ -147,7 +148,7 @@ std::string stopped_leader_misleads(fault with) {
     return {};
 }
 
-// ---- second way: the leader goes on, but is isolated
+// ---- second way: the leader keeps running, but is isolated
 
 std::string lone_leader_answers(fault with) {
     group_server g{3, static_cast<int>(with)};
@@ -169,8 +170,8 @@ std::string lone_leader_answers(fault with) {
     }
     const auto after = engine_at(g.address());
     const std::string found = look(*after, "o1").bytes;
-    // A client that has received "lost" does not know whether the commit happened. The state is one of the two, and
-    // does not change.
+    // A client that has received "lost" does not know whether the commit happened. The object has one of the two
+    // values, and keeps that value.
     if (found != "old" && found != "alone") return "neither state is there";
     return look(*after, "o1").bytes == found ? "" : "the state changes by itself";
 }
@@ -178,7 +179,7 @@ std::string lone_leader_answers(fault with) {
 TEST_F(raft_group_test, ignores_a_stopped_leader) { EXPECT_EQ(stopped_leader_misleads(fault::none), ""); }
 TEST_F(raft_group_test, gets_no_answer_from_an_isolated_leader) { EXPECT_EQ(lone_leader_answers(fault::none), ""); }
 
-// Tests of the tests: members that skip a step are noticed.
+// Tests of the tests: the functions above notice members that skip a step.
 TEST_F(raft_group_test, detects_reads_without_a_barrier) { EXPECT_NE(lone_leader_answers(fault::no_barrier), ""); }
 TEST_F(raft_group_test, detects_replies_before_the_commit) { EXPECT_NE(lone_leader_answers(fault::early_answer), ""); }
 // ---- under load
@@ -318,7 +319,7 @@ TEST_F(raft_group_test, keeps_records_when_all_addresses_change) {
     moves[1].to = std::exchange(moves[0].to, g.places()[1]);
     for (std::size_t i = 0; i < 3; ++i) {
         cluster::readdress_member(g.folder_of(i), moves);
-        // One address for two members, or an unknown address: the call fails and changes nothing.
+        // With one address for two members, or with an unknown address, the call fails and changes nothing.
         EXPECT_THROW(cluster::readdress_member(g.folder_of(i), {{moves[0].to, moves[2].to}}), cluster::member_error);
         EXPECT_THROW(cluster::readdress_member(g.folder_of(i), {{"127.0.0.1:1", "127.0.0.1:2"}}),
                      cluster::member_error);
@@ -475,7 +476,8 @@ TEST_F(raft_group_test, saves_one_state_and_restores_its_versions) {
     // A new write has a newer version than the restored objects.
     ASSERT_TRUE(put(*back, "oa", "new"));
     EXPECT_GT(look(*back, "oa").at, saved.version);
-    // The record of an erased object is newer than the file's, and would hide the restored object.
+    // The record of an erased object is newer than the object in the file. This record would hide the restored object,
+    // so the restore is refused.
     const auto all = objects_of(where);
     for (std::size_t i = 0; i < all.size(); i += 64) {
         std::vector<std::string> ids;
@@ -506,7 +508,8 @@ TEST_F(raft_group_test, treats_a_member_without_its_disk_as_new) {
     g.at(lost).end();
     std::filesystem::remove_all(g.folder_of(lost));
     if (lost == 0) {
-        // The lost founder would found a group of its own, and the other members refuse it.
+        // If the founder started without its disk, it would found a group of its own, and the other members would
+        // refuse it.
         all.let_commit(40);
         EXPECT_EQ(all.judge(g.address()), "");
         return;
@@ -581,7 +584,7 @@ TEST_F(raft_group_test, refuses_to_start_with_a_damaged_log) {
 
 // ---- sleepers
 
-/// A block sleeps in retry, the leader goes, and another program changes an object that the block waits for.
+/// A block sleeps in retry, `go` takes the leader away, and another program changes an object that the block waits for.
 void expect_woken(const std::function<void(group_server&, std::size_t)>& go) {
     group_server g{3};
     g.start();
@@ -668,14 +671,14 @@ TEST_F(raft_group_test, drops_erased_records) {
         until([&] { return write_some(i, false); });
     }
     EXPECT_LE(facts()[0].objects, most);
-    // A member that joins gets no more, and is equal to the others.
+    // A member that joins has the same number of objects as the other members.
     const std::size_t fourth = g.add();
     until([&] {
         const auto all = facts();
         return all.size() == 4 && std::ranges::all_of(all, [&](const auto& m) { return m.version == all[0].version; });
     });
     for (const auto& m : facts()) EXPECT_EQ(m.objects, facts()[fourth].objects);
-    // Programs go on, with keys that were never there and with some that were.
+    // Programs can still use keys that never existed, and keys that existed before.
     cluster::engine_options how;
     how.address = g.address();
     how.prefix = "g";
@@ -698,12 +701,12 @@ TEST_F(raft_group_test, rejects_unknown_clients) {
     const auto e = engine_at(g.address());
     ASSERT_TRUE(put(*e, "o1", "x"));
     std::string why;
-    // The number of another group.
+    // This connection names the number of another group.
     EXPECT_EQ(member_connection::open(g.places()[0], link_to(other.places()[0])->group(),
                                       member_connection::clock::now() + 5s, why),
               nullptr);
     EXPECT_NE(why.find("another group"), std::string::npos) << why;
-    // A request that is too large, invalid bytes, and an empty frame.
+    // The test sends a request that is too large, then an empty frame, and then invalid bytes.
     std::string rest;
     const auto large = link_to(g.places()[0]);
     ASSERT_TRUE(ask(*large, std::string("\xff\xff\xff\x7f", 4)));

@@ -117,7 +117,8 @@ public:
     }
     std::unique_ptr<backend::key_feed> open_key_feed() override { return std::make_unique<local_feed>(at_); }
 
-    /// Loses the answer of the next request. The request takes effect anyway, or not, or when `late` is called.
+    /// Loses the answer of the next request. With `after`, the request takes effect. With `before`, it does not. With
+    /// `late`, it takes effect when the function `late` is called.
     enum class loss : std::uint8_t { none, after, before, late };
     std::atomic<loss> lose_commit{loss::none}, lose_prepare{loss::none}, lose_import{loss::none};
     bool loses_all_prepares = false, lose_finish = false;

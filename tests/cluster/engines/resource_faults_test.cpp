@@ -98,8 +98,8 @@ std::size_t megabytes() {
     return chosen() == "etcd3" ? 450 : 128;
 }
 
-/// Returns the result of judge(). Meanwhile this thread restarts processes that end; they are its children and would
-/// end with it.
+/// Returns the result of judge(). Meanwhile, this thread restarts processes that end. These processes are children of
+/// the thread, and would end with their parent thread.
 template <class F>
 std::string while_reviving(server& of, F&& judge) {
     std::future<std::string> result = std::async(std::launch::async, std::forward<F>(judge));
@@ -132,7 +132,7 @@ TEST_F(resource_faults_test, survives_a_full_disk) {
                 server->revive();
                 std::this_thread::sleep_for(5ms);
             }
-            // A process with the full disk may end after the clients have gone on.
+            // A process whose disk was full may end after the clients have continued.
             EXPECT_EQ(while_reviving(*server, [&] { return more.judge(); }), "");
         }
         EXPECT_EQ(while_reviving(*server, [&] { return all.judge(server->address()); }), "");
@@ -159,7 +159,8 @@ std::string slow_disk() {
 }
 
 TEST_F(resource_faults_test, survives_a_slow_disk) { EXPECT_EQ(slow_disk(), ""); }
-// A block whose answer is lost runs again. Chance may hide a double effect, but not each time.
+// A block whose answer is lost runs again. Chance may hide a double effect, so the test repeats the run until the
+// effect shows.
 TEST_F(resource_faults_test, detects_commits_that_are_not_looked_up) {
     cluster::backend::injected_fault = cluster::backend::fault::forget_commit_records;
     std::string result;

@@ -97,7 +97,7 @@ public:
         backend::request* one = &r;
         commit_all({&one, 1});
     }
-    /// Commits all requests at one version. Their own program sees that version at once, whatever feeds report.
+    /// Commits all requests at one version. Their own program sees that version immediately, whatever feeds report.
     void commit_all(std::span<backend::request*> all) override {
         {
             const std::lock_guard hold{at_->guard};

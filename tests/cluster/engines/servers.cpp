@@ -76,7 +76,8 @@ private:
     std::string path_;
 };
 
-/// Returns true if the process has ended, even if its parent has not reaped it: a container's first process may not.
+/// Returns true if the process has ended, even if its parent has not reaped it. The first process of a container may
+/// not reap its children.
 bool is_gone(pid_t p) {
     std::ifstream stat{"/proc/" + std::to_string(p) + "/stat"};
     std::string all;
@@ -90,7 +91,7 @@ void wait_for(const std::string& address, const process& p, const tls_options& t
     const auto late = std::chrono::steady_clock::now() + std::chrono::seconds{60};
     while (true) {
         try {
-            // A prefix of its own: a group that is one of several is used alone here.
+            // This node has a prefix of its own, because the group may be one of several, and this node uses it alone.
             const node here{engine_options{.address = address,
                                            .prefix = "started",
                                            .request_timeout = std::chrono::milliseconds{1000},
@@ -237,7 +238,7 @@ public:
     void revive() override {
         if (reap({&process_, 1})) start();
     }
-    /// kill -9 would leave its shared memory behind.
+    /// SIGKILL would leave PostgreSQL's shared memory behind.
     ~postgres_server() override { process_.ask_to_end(SIGINT, std::chrono::seconds{20}); }
 
 private:

@@ -68,7 +68,7 @@ public:
     }
     /// Starts the server on its existing data, and returns when it answers. Throws std::runtime_error.
     virtual void start() = 0;
-    /// Sends SIGKILL. If there are several members, kills one of them, another one each time.
+    /// Sends SIGKILL. If there are several members, each call kills the next one in turn.
     virtual void kill() = 0;
     virtual void send(int signal) = 0;
     /// Restarts processes that have ended by themselves.

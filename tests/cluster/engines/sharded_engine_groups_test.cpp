@@ -70,7 +70,8 @@ long sum(const node& n) {
     });
 }
 
-/// Writes every object, so that each block meets a transaction that still holds the object.
+/// Writes every object. If a transaction still holds an object, the block that writes the object meets that
+/// transaction.
 void touch_all(const node& n, std::uint64_t programs) {
     for (std::uint64_t i = 0; i < accounts; ++i) atomically([&](tx& t) { account_of(n, i).write(t).balance += 0; });
     for (std::uint64_t i = 0; i < programs; ++i) atomically([&](tx& t) { count_of(n, i).write(t).balance += 0; });
@@ -124,8 +125,8 @@ int transfer_once(const std::string& address, fault step) {
     return 0;
 }
 
-/// A program that balances the objects over the groups. The group `who` joins, or leaves if a minus precedes it. The
-/// program prints the number of moved slots after each step.
+/// A program that balances the objects over the groups. The group `who` joins, or leaves if `who` starts with a minus
+/// sign. The program prints the number of moved slots after each step.
 int rebalance_groups(const std::string& address, const std::string& who) {
     cluster::rebalance_request what;
     if (who.starts_with('-')) what.remove.push_back(who.substr(1));
@@ -256,7 +257,7 @@ TEST_F(sharded_engine_groups_test, preserves_the_sum_while_groups_join_and_leave
         std::ifstream in{log_of(3)};
         return std::count(std::istreambuf_iterator<char>{in}, {}, '\n');
     };
-    /// The migrating program is killed twice on its way; its finished steps stay done.
+    /// Kills the migrating program twice in the middle of its work. The steps that the program has finished stay done.
     const auto evens_out = [&](const std::string& who, std::size_t group) {
         for (int lives = 0; lives < 2; ++lives) {
             process migrating = start_rebalancing(address, who, log_of(3));

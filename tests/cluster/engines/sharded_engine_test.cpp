@@ -135,7 +135,7 @@ TEST_F(sharded_engine_test, asks_a_single_group_once) {
     EXPECT_EQ(found[0].bytes, "1");
     EXPECT_TRUE(state.is_same_state_as(first));
     EXPECT_EQ(p.local_groups[1]->gets, before + 2);
-    // An object of another group: all objects are read in a current state.
+    // The next get reads an object of another group, so the engine reads all objects in a current state.
     const key c = p.in(0);
     ASSERT_EQ(p.engine->get(state, freshness::same, {&held, 1}, {&c, 1}, found), engine_status::good);
     EXPECT_FALSE(state.is_same_state_as(first));
@@ -209,8 +209,8 @@ TEST_F(sharded_engine_test, holds_no_later_group_while_it_waits) {
     ASSERT_EQ(gone.put({a, b}, "1"), engine_status::good);
     leave_prepared(gone, {a, b});
     ASSERT_EQ(at_.all[0]->prepared(), 1u);
-    // The last write is in the first group. This transaction therefore prepares in the second first, and must not wait
-    // in the first.
+    // The last write is in the first group. This transaction therefore prepares in the second group first, and must not
+    // wait in the first group.
     const program p{at_};
     backend::request r;
     const std::vector<write> writes{{b, true, "2"}, {a, true, "2"}};
@@ -244,7 +244,7 @@ TEST_F(sharded_engine_test, releases_prepared_groups_when_blocked) {
         std::this_thread::yield();  // the transaction waits, in the order of the groups
     EXPECT_EQ(p.local_groups[1]->prepares, 1u);
     EXPECT_EQ(at_.all[1]->prepared(), 0u);
-    // Another program's commit does not wait for it.
+    // Another program's commit does not wait for the waiting transaction.
     EXPECT_EQ(program{at_}.put({b}, "3"), engine_status::good);
     p.local_groups[2]->hides_decisions = false;
     waits.join();
@@ -253,7 +253,8 @@ TEST_F(sharded_engine_test, releases_prepared_groups_when_blocked) {
     for (const auto& store : at_.all) EXPECT_EQ(store->prepared(), 0u);
 }
 
-// In one group another transaction is in the way, which could be waited for. The other group reports a conflict.
+// In one group, another transaction is in the way, and the commit could wait for that transaction. The other group
+// reports a conflict.
 TEST_F(sharded_engine_test, prefers_a_final_failure_among_several_replies) {
     for (const std::size_t meets : {0u, 1u}) {
         const std::size_t conflicts = 1 - meets;
@@ -289,7 +290,7 @@ TEST_F(sharded_engine_test, times_out_only_callers_with_a_short_timeout) {
     backend::read_snapshot any;
     std::vector<record> found;
     EXPECT_EQ(hasty.engine->get(any, freshness::now, {}, {&a, 1}, found), engine_status::unreachable);
-    // The program remembers since when it has seen the transaction.
+    // The program remembers when it first saw the transaction.
     engine_status result = engine_status::unreachable;
     while (result == engine_status::unreachable) result = hasty.engine->get(any, freshness::now, {}, {&a, 1}, found);
     EXPECT_EQ(result, engine_status::good);
@@ -438,7 +439,7 @@ TEST_F(sharded_engine_test, parses_addresses_of_groups) {
 
 using moved = backend::slot_migrator::migration_result;
 
-/// Returns the slots of these keys, and of commit records in the same group.
+/// Returns the slots of these keys, sorted and without duplicates.
 std::vector<std::uint32_t> slots_of(const program& p, const std::vector<key>& keys) {
     std::vector<std::uint32_t> all;
     for (const key& k : keys) all.push_back(p.engine->known_slots().slot_of(k));
@@ -459,7 +460,7 @@ TEST_F(sharded_engine_test, keeps_versions_of_migrated_records) {
     EXPECT_EQ(p.engine->group_of(keys[0]), 1u);
     EXPECT_EQ(after.at, before.at);
     EXPECT_EQ(after.bytes, "1");
-    // A read from before the move stays valid after it, also in a blind write, and the old group keeps nothing. The
+    // A read from before the move stays valid after the move, also in a blind write. The old group keeps nothing. The
     // program draws its commit record in the key's former group, in another slot that has not moved.
     const numbered_names names;
     const program late{at_, 20s, names};
@@ -519,8 +520,8 @@ engine_status erase(const program& p, const key& k) {
     return p.committer->commit(checks, writes, at);
 }
 
-/// Returns true if a key exists that was erased after a migrator had copied it and was killed. Its erased record was
-/// dropped.
+/// A migrator copies a key and is killed. Then the key is erased, and its erased record is dropped. Returns true if the
+/// key exists after the next migration.
 bool comes_back_with_an_old_copy(const stores& at) {
     const program p{at}, migrating{at};
     const key k = p.in(0);
@@ -542,7 +543,8 @@ TEST_F(sharded_engine_test, does_not_restore_erased_records_from_old_copies) {
     EXPECT_TRUE(comes_back_with_an_old_copy(that_drop()));
 }
 
-/// Returns true if a commit happens that has read a key as absent before it was made, erased, dropped and moved.
+/// A commit reads a key as absent. Then the key is written and erased, its erased record is dropped, and its slot
+/// moves. Returns true if the commit happens.
 bool misses_what_was_dropped(const stores& at) {
     const program p{at}, migrating{at};
     const key k = p.in(0);
@@ -585,7 +587,8 @@ TEST_F(sharded_engine_test, copies_dropped_records_before_it_switches_owners) {
     EXPECT_FALSE(knows_what_was_dropped(that_drop()));
 }
 
-/// Whether a key is there whose copy came after the one of its erased record, which was dropped by then.
+/// A copy of a key arrives after the copy of the key's erased record, which the new owner has dropped by then. Returns
+/// true if the key exists afterwards.
 bool comes_back_with_a_late_copy(const stores& at) {
     const program p{at}, migrating{at};
     const key k = p.in(0);
@@ -613,7 +616,8 @@ TEST_F(sharded_engine_test, does_not_restore_erased_records_from_late_copies) {
 TEST_F(sharded_engine_test, serves_programs_while_erased_records_are_dropped) {
     const stores at = that_drop();
     const program p{at};
-    // Each round drops some, so each key without a record has another version, slots that nobody has moved included.
+    // Each round drops some erased records, so each key without a record has another version. This includes the key of
+    // the slot record of each slot that no migrator has moved.
     for (int round = 0; round < 50; ++round) {
         const std::vector<key> both{p.in(0, static_cast<unsigned>(round)), p.in(1, static_cast<unsigned>(round))};
         ASSERT_EQ(p.put(both, "1"), engine_status::good) << round;
@@ -636,7 +640,7 @@ TEST_F(sharded_engine_test, shows_no_later_state_after_a_roll_back) {
     const check held{stays, found[0].at};
     ASSERT_EQ(migrating.put({stays, comes}, "2"), engine_status::good);
     ASSERT_EQ(migrating.engine->migrator().migrate(slots_of(p, {comes}), 0, 1), moved::moved);
-    EXPECT_EQ(p.look(comes).bytes, "2");  // it knows the object's place
+    EXPECT_EQ(p.look(comes).bytes, "2");  // the program now knows the object's group
     EXPECT_EQ(p.engine->get(state, freshness::same, {&held, 1}, {&comes, 1}, found), engine_status::conflict);
 }
 
@@ -680,8 +684,8 @@ TEST_F(sharded_engine_test, waits_for_transactions_prepared_in_a_slot) {
     const program p{at_}, migrating{at_};
     const std::vector<key> both{p.in(0), p.in(1)};
     ASSERT_EQ(p.put(both, "1"), engine_status::good);
-    // This transaction has prepared, and is decided after it has blocked the migrator: the migrator asks for the write
-    // block and must wait.
+    // This transaction has prepared. The migrator asks for the write block, and must wait until the transaction is
+    // decided.
     const key of_slot = backend::slot_record::key_of(p.engine->known_slots().slot_of(both[0]));
     replica::log_entry_builder e;
     e.add_prepare({"t", 12}, std::vector<check>{{both[0], p.look(both[0]).at}, {of_slot, 0}},

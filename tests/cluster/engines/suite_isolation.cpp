@@ -246,7 +246,8 @@ std::string rolled_back_reads_take_a_new_state(const under_test& e) {
     var<std::uint64_t> x{0}, y{0};
     bool differed = false;
     unsigned attempts = 0;
-    // A new thread: a context that finds partial roll-backs useless does not use them.
+    // A context that finds partial roll-backs useless stops using them. This thread is new, so its context still uses
+    // them.
     std::thread{[&] {
         atomically([&](tx&) {
             atomically([&](tx& t) {

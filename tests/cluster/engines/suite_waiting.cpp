@@ -57,7 +57,7 @@ std::string retry_wakes(const under_test& e, std::chrono::seconds limit) {
         woken = true;
     }};
     looked.wait();
-    // Without this wait, the block could find the change on its way to sleep.
+    // Without this wait, the block could notice the change before it sleeps.
     while (!sleeps(who)) std::this_thread::sleep_for(std::chrono::milliseconds{1});
     atomically([&](tx& t) { other.publish(t, {1}); });
     atomically([&](tx& t) { bell_there.write(t).tag = 1; });

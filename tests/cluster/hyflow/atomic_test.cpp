@@ -134,7 +134,7 @@ void receipt(HyflowObject*, BenchMarkArgs*, HyflowContext* __context__, BenchMar
     BankAccount::deposit("receipts", ((Paid*)result)->amount, __context__);
 }
 
-/// Pays in an open nested block. Its arguments and its result end with it, as in figure 5.7.
+/// Pays in an open nested block. The block's arguments and result end together with the block, as in figure 5.7.
 void pay_openly(const std::string& to, long money, Atomic::function on_commit) {
     Atomic atomic;
     Payment args(to, money);

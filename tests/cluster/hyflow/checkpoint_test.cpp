@@ -177,8 +177,8 @@ void pay_in_both(const std::string& one, long to_one, const std::string& other, 
     HYFLOW_ATOMIC_END;
 }
 
-/// Reads `id` in a nested block. Another thread runs `changes` during its first run, so only the nested block runs
-/// again. `marker` is one of the objects that `changes` writes. Returns the number of its runs.
+/// Reads `id` in a nested block. During the block's first run, another thread runs `changes`, so only the nested block
+/// runs again. `marker` is one of the objects that `changes` writes. Returns the number of runs of the nested block.
 template <class F>
 int read_again(const std::string& id, const std::string& marker, tutti::cluster::node& other, long& seen, F changes) {
     int runs = 0;

@@ -1,5 +1,5 @@
 // The persistent data of a member, which survive a kill. Writes take effect one after another. When the member is
-// killed, some first part of the writes in progress has taken effect.
+// killed, some of the oldest writes in progress have taken effect, and the next one perhaps in part.
 #pragma once
 
 #include <cstdint>

@@ -123,7 +123,7 @@ TEST_F(entry_sender_test, passes_small_messages_unchanged) {
 TEST_F(entry_sender_test, cuts_large_messages_and_holds_back_the_rest) {
     ASSERT_EQ(send(10), 0);
     EXPECT_EQ(last_entries(), 2u);
-    EXPECT_EQ(sent_.back().what.leader_commit, 12u);  // the member may have other entries behind
+    EXPECT_EQ(sent_.back().what.leader_commit, 12u);  // after index 12, the member may have other entries
     EXPECT_EQ(its().state, probe);
     EXPECT_EQ(its().next_index, 13u);
     acknowledge(12);
@@ -147,7 +147,7 @@ TEST_F(entry_sender_test, does_not_resend_entries_in_progress) {
     EXPECT_EQ(sent_.back().what.leader_commit, 10u);
     write();
     EXPECT_EQ(probe_again(5), 0u);
-    // The next ones are sent when these are acknowledged.
+    // The next entries are sent after the entries in progress are acknowledged.
     acknowledge(12);
     EXPECT_EQ(probe_again(3), 2u);
     EXPECT_EQ(sent_.back().what.prev_log_index, 12u);

@@ -154,7 +154,7 @@ protected:
         for (std::uint64_t i = first; i <= to; ++i) bytes += batch({entries_[i - 1]});
         return bytes;
     }
-    /// Simulates a machine crash after which the durable record has less than the disk.
+    /// Simulates a machine crash after which the durable record has fewer entries than the log on the disk.
     void forget_behind(std::uint64_t index) const {
         ASSERT_TRUE(durable_record{folder_ + "/durable"}.truncate_to(index));
     }
@@ -330,7 +330,7 @@ TEST_F(folder_test, repairs_by_keeping_intact_entries) {
 TEST_F(folder_test, ignores_known_entries_of_a_foreign_segment) {
     for (const std::string name : {"/0000000000000003-0000000000000005", "/open-4"}) {
         const std::string before = whole(log() + name);
-        // A single barrier cannot be distinguished from a new one.
+        // The loop leaves out the last entry alone, because a single barrier cannot be distinguished from a new one.
         for (std::uint64_t first = 2; first < last; ++first) {
             for (std::uint64_t to = first; to <= last; ++to) {
                 put(log() + name, segment_of(first, to));
@@ -389,7 +389,7 @@ TEST_F(folder_test, counts_entries_unknown_to_an_outdated_record) {
 
 TEST_F(folder_test, counts_entries_equal_to_earlier_ones) {
     const std::string closed = log() + "/0000000000000003-0000000000000005", open = log() + "/open-4";
-    // Behind the known entries: a barrier, and a commit that its program repeated.
+    // After the known entries, the open segment has a barrier, and a commit that its program repeated.
     put(open, segment_of(6, last) + batch({barrier_}) + batch({entries_[7]}));
     ASSERT_TRUE(look().damage.empty());
     put(closed, segment_of(2, 2));

@@ -71,7 +71,8 @@ instant group::delay() {
     return events_.below(most + 1);
 }
 
-/// The sender of entries has cut a message, or held its entries back, where the leader has more.
+/// Counts a message that ends before the leader's last entry. The sender of entries has cut such a message, or has held
+/// its entries back.
 void group::note_size(const node& from, const parcel& what) {
     if (what.message.type != RAFT_IO_APPEND_ENTRIES || !from.running) return;
     const raft_index last = what.message.append_entries.prev_log_index + what.entries.size();

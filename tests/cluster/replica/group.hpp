@@ -83,7 +83,8 @@ public:
     void mend_clocks();
     /// Makes the leader ask another member to lead.
     void hand_over();
-    /// Asks the leader for the members: the requester of a change may not have heard of its success.
+    /// Asks the leader for the members, because the requester of a change may not have learned that the change
+    /// succeeded.
     void ask_who_is_in_it();
     /// Changes the membership through the current leader.
     void let_one_join();
@@ -100,7 +101,7 @@ public:
     struct counts {
         std::size_t kills = 0, cuts = 0, stops = 0, joins = 0, leaves = 0, installs = 0, elections = 0,
                     broken_disks = 0, handed_over = 0, upset_clocks = 0;
-        std::size_t cut = 0, held = 0;  // messages of leaders, to an entry before their last; without any entry
+        std::size_t cut = 0, held = 0;  // messages that lack the leader's last entries: with entries; without any
     };
     [[nodiscard]] counts happened() const noexcept { return counts_; }
 

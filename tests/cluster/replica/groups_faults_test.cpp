@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_step{fault::import_unannounced, member_fault::none, "arrives_unsaid"},
                       broken_step{fault::old_copies_left, member_fault::none, "copies_left"},
                       broken_step{fault::none, member_fault::imported_uncounted, "imported_uncounted"},
-                      // Each of the two steps alone makes a late copy harmless.
+                      // Each of the two steps alone makes a late copy harmless, so this case skips both.
                       broken_step{fault::copies_come_late, member_fault::imports_older, "imports_older", 3440}),
     [](const auto& step) { return std::string{step.param.name}; });
 

@@ -124,7 +124,8 @@ TEST(raft_groups_simulation, prepares_and_finishes_in_all_groups_concurrently) {
                  at_once = milliseconds_of_an_update(fault::none);
     std::printf("an update of three groups: %.1f ms in turn, %.1f ms at once: %.2f of it\n", in_turn, at_once,
                 at_once / in_turn);
-    // Three round trips instead of five; two of the three take as long as the slower one of two.
+    // An update takes three round trips instead of five. Two of the three take as long as the slower one of two
+    // concurrent round trips.
     EXPECT_LT(at_once, 0.8 * in_turn);
     EXPECT_GT(at_once, 0.5 * in_turn);
 }

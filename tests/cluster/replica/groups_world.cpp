@@ -189,7 +189,7 @@ groups_world::counts groups_world::happened() const {
             all.conflicts += t.result == engine_status::conflict ? 1 : 0;
             all.unreachable += t.result == engine_status::unreachable ? 1 : 0;
             all.unknown += t.result == engine_status::unknown ? 1 : 0;
-            // The program has not heard of its commit.
+            // Counts the commits of which the program has not heard.
             all.finished_by_others +=
                 t.result == engine_status::unknown && history_.attempts()[t.tag - 1].committed ? 1 : 0;
         }

@@ -183,7 +183,7 @@ void attack_call(std::string_view bytes, std::size_t piece) {
     unsigned results = 0;
     {
         lone_member one{port};
-        // The member listens already, so the kernel cannot choose its port for the other one.
+        // The member listens already, so the kernel cannot choose the member's port for the other member.
         std::uint16_t others = 0;
         const socket_end listens = socket_end::listen(others);
         one.call(3, others, [&results](int) { ++results; });

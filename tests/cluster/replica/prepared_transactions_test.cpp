@@ -37,7 +37,8 @@ TEST(prepared_transactions_test, holds_keys_until_finished) {
     const version one = commit(m, {}, {{"a", true, "1"}, {"b", true, "1"}, {"c", true, "1"}}).at;
     ASSERT_EQ(prepare(m, "t", {{"a", one}, {"b", one}}, {{"a", true, "2"}}).status, engine_status::good);
     EXPECT_EQ(m.statistics().prepared, 1u);
-    // Its writes are neither seen nor overwritten. An object that it only reads may be read, but not overwritten.
+    // The prepared transaction's writes are neither seen nor overwritten. An object that it only reads may be read, but
+    // not overwritten.
     EXPECT_EQ(met_by_get(m, {}, {"a"}), "t");
     EXPECT_EQ(met_by_get(m, {{"a", one}}, {}), "t");
     EXPECT_EQ(met_by_get(m, {{"b", one}}, {"b", "c"}), "");
@@ -53,7 +54,7 @@ TEST(prepared_transactions_test, holds_keys_until_finished) {
     // A block that has read an old version does not benefit from waiting.
     EXPECT_FALSE(commit(m, {{"a", one - 1}}, {{"a", true, "3"}}).blocked_by);
     EXPECT_FALSE(prepare(m, "u", {{"a", one - 1}}, {{"a", true, "3"}}).blocked_by);
-    // Readers share.
+    // Transactions that only read an object do not exclude each other.
     ASSERT_EQ(prepare(m, "u", {{"b", one}}, {{"d", true, "1"}}).status, engine_status::good);
     const version two = commit(m, {{"b", one}}, {{"c", true, "2"}}).at;
     ASSERT_GT(two, one);

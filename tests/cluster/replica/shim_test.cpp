@@ -318,7 +318,7 @@ TEST_F(shim_test, applies_entries_while_an_image_is_written) {
     ASSERT_EQ(go_on(13, 1), 1u);
     EXPECT_GT(io().pieces(), 10u);
     ASSERT_TRUE(disk_.snapshot);
-    // The image shows the state at its begin, not at its end.
+    // The image shows the state at its start, not at its end.
     EXPECT_LT(disk_.snapshot->index, 8u);
     state_machine of_snapshot;
     of_snapshot.load(disk_.snapshot->bytes);
@@ -364,7 +364,7 @@ TEST_F(shim_test, sends_missing_entries_piece_by_piece) {
     ASSERT_EQ(given_.size(), 1u) << "heartbeats have no entries while these are in progress";
     EXPECT_EQ(given_.back().message.append_entries.prev_log_index, 1u);
     EXPECT_EQ(given_.back().entries.size(), 2u);
-    // The member has these, which C-Raft does not count yet, because they are of an earlier term.
+    // The member has these entries. C-Raft does not count them yet, because they are of an earlier term.
     say_it_is_stored(3, 3);
     go_on_for(1500 * ms);
     ASSERT_EQ(given_.size(), 2u);

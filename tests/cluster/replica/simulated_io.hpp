@@ -108,7 +108,7 @@ private:
     std::string address_;
     const instant disk_delay_;
     instant write_delay_ = 0;
-    std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);  // events check it
+    std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);  // false after the destructor; events check it
     bool killed_ = false;
     instant stopped_until_ = 0;
     unsigned tick_ms_ = 0;

@@ -86,7 +86,7 @@ TEST(raft_group_simulation, repeats_a_run_for_the_same_seed) {
     }
 }
 
-// A sanitizer checks memory and threads; whether a test notices a broken step is tested in other builds.
+// A build with a sanitizer checks memory and threads. The other builds check that the tests notice broken steps.
 #if !defined(TUTTI_SANITIZED)
 
 /// Shows why reads use barriers: a lease is correct only if all clocks are.

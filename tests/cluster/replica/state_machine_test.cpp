@@ -345,14 +345,15 @@ TEST(state_machine_test, drops_erased_records_without_reusing_versions) {
     const backend::record now = read(m, {"a"})[0];
     EXPECT_FALSE(now.exists);
     EXPECT_GE(now.at, erased);
-    // A commit that has read it before it was made, or as erased, fails. A check for no record still passes.
+    // A commit that has read `a` before `a` was made, or as erased, fails. A check that a key has no record still
+    // passes.
     EXPECT_EQ(commit(m, {{"a", 0}}, {{"b", true, "1"}}).status, engine_status::conflict);
     EXPECT_EQ(commit(m, {{"a", erased}}, {{"b", true, "1"}}).status, engine_status::conflict);
     EXPECT_EQ(commit(m, {{"never", backend::unwritten}}, {{"b", true, "1"}}).status, engine_status::good);
     EXPECT_EQ(commit(m, {{"b", backend::unwritten}}, {{"b", true, "1"}}).status, engine_status::conflict);
     EXPECT_EQ(commit(m, {{"o99", backend::unwritten}}, {{"b", true, "1"}}).status, engine_status::conflict)
         << "it is erased";
-    // A program that reads it now commits.
+    // A program that reads `a` now can commit.
     EXPECT_EQ(commit(m, {{"a", read(m, {"a"})[0].at}}, {{"a", true, "2"}}).status, engine_status::good);
     EXPECT_GT(read(m, {"a"})[0].at, now.at);
 }
@@ -601,7 +602,7 @@ TEST(state_machine_test, lists_matching_records_in_pieces) {
     } while (place.next != place.buckets);
     EXPECT_EQ(found.size(), 100u);
     EXPECT_GT(pieces, 5u);
-    // Records that grow meanwhile do not move the records that are not listed yet.
+    // New records do not move the records that are not listed yet.
     place = {};
     found.clear();
     m.list(place, 1000, 50, [](std::string_view k) { return k.starts_with('o'); }, found);

@@ -17,7 +17,8 @@ plan of_seed(std::uint64_t seed) {
     p.how.lost_of_100 = static_cast<unsigned>(dice.below(6));
     p.how.snapshot_threshold = static_cast<unsigned>(dice.between(8, 60));
     p.how.snapshot_trailing = static_cast<unsigned>(dice.between(1, 10));
-    // Large enough for an entry whose changes the members are asked for.
+    // The window is large enough for the changes of one entry, because the simulation asks the members for these
+    // changes.
     if (dice.chance(40)) p.how.history.writes = dice.between(25, 60);
     p.clients = static_cast<unsigned>(dice.between(2, 5));
     p.habits.objects = static_cast<unsigned>(dice.between(2, 8));

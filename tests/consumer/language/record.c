@@ -1,4 +1,4 @@
-/* Calls the C library in a block; status 0 means that a cancelled block has left nothing of it. */
+/* Calls the C library in blocks. Exits with status 0 if the cancelled block has had no effect. */
 #include <stdio.h>
 #include <string.h>
 

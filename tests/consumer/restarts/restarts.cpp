@@ -19,7 +19,7 @@ constexpr unsigned restarts =
     fenced[depth] = static_cast<char>(fenced[depth] + 1);
 }
 
-/// Uses the stack memory of such former frames.
+/// Writes and reads the stack memory in which frames of `beyond` were.
 [[gnu::noinline]] int trample() {
     volatile char all[4096];
     for (volatile char& c : all) c = 1;
@@ -59,7 +59,7 @@ int main() {
         });
         restart_until(t, 100);
     });
-    // A retry leaves an alternative for the next one.
+    // A retry in the first alternative starts the second one.
     for (int i = 0; i < 1000; ++i) {
         tutti::atomically(tutti::no_unwind, [](tutti::tx& t) {
             tutti::or_else(

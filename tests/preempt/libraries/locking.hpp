@@ -12,8 +12,8 @@ void stay(std::atomic<int>& inside, const std::atomic<int>& go, int n) noexcept;
 double add(int a, int b, int c, int d, int e, int f, int g, double h, double i, double j, double k, double l, double m,
            double n, double o, double p) noexcept;
 
-/// Stays as above once, and forks. The parent waits for the child, and returns the status that waitpid stores. The
-/// child returns -1.
+/// Stays in the library once, as `stay` does, and forks. The parent waits for the child, and returns the status that
+/// waitpid stores. The child returns -1.
 int stay_and_fork(std::atomic<int>& inside, const std::atomic<int>& go) noexcept;
 
 /// Takes and releases the lock.

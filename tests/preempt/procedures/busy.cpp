@@ -17,7 +17,7 @@ std::uint64_t next(std::uint64_t& x) noexcept {
 
 using lanes = double __attribute__((vector_size(32)));
 
-/// A leaf function, so that its values beside the registers are in the red zone.
+/// A leaf function, so that values that are not in registers are in the red zone.
 [[gnu::noinline]] std::uint64_t grind(std::uint64_t seed, std::uint64_t rounds) noexcept {
     volatile std::uint64_t below[8] = {seed, 1, 2, 3, 4, 5, 6, 7};
     lanes v = {1.5, 2.5, 3.5, static_cast<double>(seed % 7)};

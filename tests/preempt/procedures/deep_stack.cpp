@@ -18,7 +18,8 @@ struct living {
     deep_stack& of;
 };
 
-/// Recurses; `before` runs in every step. `kept` is used after the call, so that a compiler does not make it a loop.
+/// Recurses; `before` runs in every step. `kept` is used after the call, so that a compiler does not turn the recursion
+/// into a loop.
 template <class F>
 [[gnu::noinline]] std::uint64_t step(std::uint64_t depth, F& before) {
     volatile std::uint64_t kept[8] = {depth};
@@ -38,7 +39,7 @@ void hand_over(deep_stack& d, tutti::tx& t, volatile std::uint64_t& in_frame) {
 }
 
 int recurse_and_compare(const void* a, const void* b, void* of_deep_stack) {
-    volatile char wide[4096];  // few steps
+    volatile char wide[4096];  // so that few steps overflow the stack
     wide[0] = 0;
     recurse_through_qsort(of_deep_stack);
     return wide[0] + *static_cast<const int*>(a) - *static_cast<const int*>(b);

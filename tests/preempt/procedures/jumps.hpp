@@ -20,7 +20,7 @@ struct block_leaver {
 void leave_by_longjmp(void* of_block_leaver) noexcept;
 /// Leaves by siglongjmp from the handler of a signal that the body raises.
 void leave_from_handler(void* of_block_leaver) noexcept;
-/// Leaves two nested blocks at once.
+/// Leaves two nested blocks by one jump.
 void leave_two_blocks(void* of_block_leaver) noexcept;
 /// Leaves only the inner block; the outer one continues and ends.
 void leave_inner_block(void* of_block_leaver) noexcept;
@@ -30,7 +30,7 @@ void leave_irrevocable_block(void* of_block_leaver) noexcept;
 void leave_open_nested_block(void* of_block_leaver) noexcept;
 /// Leaves by a jump that the library does not see.
 void leave_unseen(void* of_block_leaver) noexcept;
-/// Leaves two blocks by such a jump; the inner one is open nested.
+/// Leaves two blocks by a jump that the library does not see. The inner block is open nested.
 void leave_two_unseen(void* of_block_leaver) noexcept;
 /// Jumps to a target inside the block, so the block is not left. Adds 1 to both variables.
 void jump_inside(void* of_block_leaver) noexcept;

@@ -49,7 +49,7 @@ struct oops {
     std::uint64_t what;
 };
 
-// Other procedures never take it, so a procedure that preempts this one never waits for it.
+// Other procedures never take this mutex, so a procedure that preempts this one never waits for the mutex.
 std::mutex heap_of_bytes_mutex;
 
 void work(single_stepped& s) {

@@ -15,10 +15,11 @@ struct scratch_user {
 };
 void use_scratch(void* of_scratch_user) noexcept;
 
-/// Empties that vector, sets errno, and records that it ran.
+/// Empties the thread-local vector, sets errno, and records that it ran.
 void empty_scratch(void* of_atomic_int) noexcept;
 
-/// Moves from one processor of the process to the next. Counts the places at which sched_getcpu returned another one.
+/// Moves from one processor of the process to the next. Counts the places at which sched_getcpu returned another
+/// processor than expected.
 struct processor_changer {
     std::atomic<int> visited{0};
     std::atomic<int> wrong{0};

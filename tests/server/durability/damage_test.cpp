@@ -174,7 +174,7 @@ TEST_F(log_damage, a_missing_file_is_found) {
     copy("killed", "damaged");
     write("damaged", "");
     EXPECT_EQ(found_in("damaged"), std::nullopt);
-    // The file was removed on purpose, but not its companion, which few users know.
+    // The user has removed the file on purpose, but not the companion file -end, which few users know.
     copy("ended", "damaged");
     std::filesystem::remove(file("damaged"));
     EXPECT_EQ(found_in("damaged"), 0U) << refusal;
@@ -226,8 +226,8 @@ TEST_F(log_damage, a_torn_end_is_cut_off_and_reported) {
     EXPECT_NE(findings[0].find("was torn"), std::string::npos) << findings[0];
 }
 
-/// A file ends within a frame, and no other file says how far it went. The calls in front of that frame are all there
-/// is.
+/// A file ends within a frame, and no other file says how far it went. A start finds the calls before that frame, and
+/// no other calls.
 TEST_F(log_damage, an_end_within_a_page_is_reported) {
     constexpr std::size_t frame = 8192 + 24;
     for (const std::size_t missing : {std::size_t{1}, frame / 2, frame - 17, frame - 15, frame - 1}) {
@@ -291,7 +291,7 @@ TEST_F(log_damage, a_transaction_without_calls_is_not_taken_for_a_torn_end) {
             copy("now", "whole");
         }
         const std::string whole = bytes_of("whole-wal");
-        // SQLite begins its own log anew after a start has moved it into the file.
+        // SQLite begins its own log anew after a start has moved the content into the file.
         const std::size_t first = whole.size() > bytes_before ? bytes_before : std::size_t{32};
         EXPECT_EQ((whole.size() - 32) % frame, 0U) << c.what;
         const auto refuses = [&](std::string bytes, const std::string& how) {
@@ -369,7 +369,7 @@ TEST_F(log_damage, the_message_names_file_offset_and_remedies) {
     }
 }
 
-/// Each file is whole, but SQLite makes a database of them in which groups in the middle are missing.
+/// Each file is whole, but together the files are a database in which groups in the middle are missing.
 TEST_F(log_damage, files_of_another_time_or_log_are_found) {
     const auto add = [this](const std::string& to, std::uint64_t first, std::uint64_t last) {
         journal::log_store log{file(to)};
@@ -402,7 +402,8 @@ TEST_F(log_damage, files_of_another_time_or_log_are_found) {
     EXPECT_EQ(found_in("log"), calls + 12) << refusal;
 }
 
-/// Catches a check of the log that never ends because pages of different times have groups that go back.
+/// Pages of different times may have groups out of order. Catches a check of the log that never ends because of such
+/// groups.
 TEST_F(log_damage, groups_out_of_order_are_found) {
     for (const char* const change :
          {"UPDATE calls SET last = first - 3 WHERE first = 8", "UPDATE calls SET last = first + 3 WHERE first = 8"}) {
@@ -493,7 +494,7 @@ TEST_F(log_damage, a_repaired_log_can_be_continued) {
         try {
             done = repair_log(file("damaged"));
         } catch (const std::runtime_error& e) {
-            // All other pages depend on this one. The repair has changed nothing.
+            // All other pages depend on this page. The repair has changed nothing.
             EXPECT_EQ(bytes_of("damaged"), now);
             continue;
         }

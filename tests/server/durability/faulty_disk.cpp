@@ -23,7 +23,7 @@ int write(sqlite3_file* f, const void* bytes, int amount, sqlite3_int64 at) {
     while (left > 0 && !faulty_disk::writes_until_full.compare_exchange_weak(left, left - 1)) {}
     if (left == 0 || faulty_disk::is_full || (faulty_disk::is_untidy && of(f).is_database)) {
         ++faulty_disk::refused;
-        // Writes half of it, as a full disk does.
+        // Writes half of the bytes, as a full disk does.
         front::forward<&sqlite3_io_methods::xWrite>(f, bytes, amount / 2, at);
         return SQLITE_FULL;
     }

@@ -8,7 +8,7 @@ namespace tutti::server {
 
 class faulty_disk {
 public:
-    /// Ends all faults at once.
+    /// Ends all faults.
     static void repair();
 
     static inline std::atomic<bool> is_full{false};  ///< writes fail for lack of space

@@ -88,7 +88,7 @@ TEST_F(journal_test, calls_of_a_busy_host_form_one_group) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
     const std::atomic<bool> sleeps{false};
-    // If the journal's thread is still on its way to rest, it treats them as calls that came during a group.
+    // If the journal's thread does not rest yet, the thread treats these calls as calls that came during a group.
     constexpr int most_attempts = 100;
     for (int attempt = 1;; ++attempt) {
         std::this_thread::sleep_for(std::chrono::milliseconds{5});
@@ -133,7 +133,8 @@ TEST_F(journal_test, many_calls_form_a_group_before_their_host_idles) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
     const std::atomic<bool> sleeps{false};
-    // Calls that have waited long also form a group. On a working machine, most of these have not waited that long.
+    // Calls that have waited long also form a group. On a working machine, most calls of this test have not waited that
+    // long.
     for (int attempt = 0; attempt < 20; ++attempt) {
         waiting_answer last;
         for (std::uint64_t i = 0; i < journal::group_commit_delay::max_calls; ++i) submit(log, "of plenty");
@@ -254,8 +255,8 @@ TEST(log_buffer_test, returns_only_complete_records) {
     }
 }
 
-// JRN4. Catches a log that is more than a second behind and still lets answers out. One of the calls has not ended, so
-// the calls reserved after it are not written either.
+// JRN4. Catches a server that sends answers although its log is more than a second late. One of the calls has not
+// ended, so the calls reserved after it are not written either.
 TEST_F(journal_test, answers_wait_while_the_log_is_late) {
     log_settings every_second = how();
     every_second.sync = log_sync::every_second;
@@ -407,8 +408,8 @@ TEST_F(journal_test, a_log_of_the_previous_version_is_continued) {
     EXPECT_THROW(static_cast<void>(log.read_from(1, 1000)), journal::log_store_error);
 }
 
-// A follower that is promoted learns of terms meanwhile, and writes them to the file. Catches a log that begins while
-// another thread is in the file; that thread stays there until the file is touched or some time has passed.
+// During its promotion, a follower learns of terms, and writes them to the file. Catches a log that begins while
+// another thread uses the file. That thread uses the file until the file is touched or some time has passed.
 TEST_F(journal_test, a_promotion_waits_for_other_users_of_the_file) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.follow("127.0.0.1:1");
@@ -463,7 +464,7 @@ TEST_F(following_journal_test, appends_if_the_checkpoint_fails) {
     EXPECT_EQ(log.durable(), 3u);
 }
 
-// Catches a follower that reports calls as durable that are not, or that appends a call twice.
+// Catches a follower that reports calls as durable although they are not, or that appends a call twice.
 TEST_F(following_journal_test, writes_appended_groups_once) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.follow("127.0.0.1:1");

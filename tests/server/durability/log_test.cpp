@@ -72,8 +72,8 @@ TEST_F(durability, protects_the_log_from_other_users) {
     ::umask(before);
 }
 
-// The log's order is that of the transactions. An order of reads that differs from that of writes would give another
-// result. Replay also compares each answer.
+// The order of the log is the order of the transactions. If the order of reads differed from the order of writes, a
+// replay would give another result. Replay also compares each answer.
 TEST_F(durability, replays_calls_in_order) {
     for (const unsigned cells : {2U, 5U}) {
         remove_log();
@@ -186,7 +186,7 @@ TEST_F(durability, refuses_writes_on_a_full_disk) {
     EXPECT_EQ(again.cells(), before);
 }
 
-// Catches a server that acknowledges calls whose log file has lost its name.
+// Catches a server that acknowledges calls although its log file has been renamed.
 TEST_F(durability, refuses_writes_after_the_log_is_renamed) {
     settings how = with_log(log_sync::always);
     how.port = 0;
@@ -210,7 +210,7 @@ TEST_F(durability, refuses_writes_after_the_log_is_renamed) {
     EXPECT_EQ(again.state->cells[1].load(), 2U);
 }
 
-// Catches a server that must be killed to end, or that wrongly reports at its end that a call is durable.
+// Catches a server that ends only if it is killed, or that wrongly reports at its end that a call is durable.
 TEST_F(durability, the_end_does_not_wait_for_a_full_disk) {
     {
         settings how = with_log(log_sync::always);
@@ -229,7 +229,7 @@ TEST_F(durability, the_end_does_not_wait_for_a_full_disk) {
     EXPECT_EQ(again.state->cells[1].load(), 1U);
 }
 
-// The disk runs full at each point of a group. The file stays valid, and a repeated call is there once.
+// The disk runs full at each point of a group. The file stays valid, and contains a repeated call once.
 TEST_F(durability, survives_a_full_disk_after_every_write) {
     for (int writes = 0; writes < 12; ++writes) {
         remove_log();
@@ -293,7 +293,7 @@ TEST_F(durability, refuses_a_call_without_memory_for_its_record) {
     support::refused_as_long = 0;
     support::refuse_from_bytes = length;
     faulty_disk::repair();
-    while (support::refused_as_long < 3) std::this_thread::yield();  // it has tried that often
+    while (support::refused_as_long < 3) std::this_thread::yield();  // the journal has tried three times
     EXPECT_NE(notices().find("out of memory for the log"), std::string::npos) << notices();
     EXPECT_EQ(notices().find("can be written again"), std::string::npos) << notices();
     EXPECT_EQ(t.keep("refused").get().find("-MISCONF"), 0U);
@@ -384,7 +384,7 @@ TEST_F(durability, answers_retried_ids_after_a_restart) {
     EXPECT_NE(said.find("-ARGUMENT this ID belongs"), std::string::npos) << said << "its answer is in RESP2";
 }
 
-// The clock was a year behind, or ahead, when the answer was given, and has been corrected since.
+// When the answer was given, the clock was a year slow or fast. The clock has been corrected since then.
 TEST_F(durability, ids_outlive_a_clock_that_is_set) {
     settings how = with_log(log_sync::always);
     how.port = 0;

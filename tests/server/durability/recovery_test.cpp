@@ -41,7 +41,8 @@ TEST_F(durability, snapshots_under_load) {
     bank middle{how, true};  // every answer after the snapshot is compared
 }
 
-// Nested blocks of a dump are rolled back alone. Pieces that they had put before must not stay.
+// Nested blocks of a dump are rolled back alone. The pieces that such a block has put before its roll-back must not
+// stay.
 TEST_F(durability, dumps_may_be_rolled_back_in_part) {
     std::vector<std::string> loaded;
     int runs = 0;

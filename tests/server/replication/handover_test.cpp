@@ -17,7 +17,7 @@ namespace {
 class handover : public servers {
 protected:
     /// A leader and a follower whose order to lead does not arrive. The follower has all calls, so the leader sends the
-    /// order at once, and the proxy holds it.
+    /// order immediately, and the proxy holds the order.
     struct pair {
         explicit pair(settings how) : leader{std::move(how)} {}
         bank leader;
@@ -125,7 +125,8 @@ TEST_F(handover, runs_by_a_command) {
     EXPECT_EQ(b({"WAIT", "1", "0"}), "1");
 }
 
-// Catches a third server that keeps asking the former leader, at once or after its next start.
+// Catches a third server that keeps asking the former leader, either directly after the handover or after its own next
+// start.
 TEST_F(handover, redirects_the_other_followers) {
     settings of_c;
     auto a = std::make_unique<bank>(with_log("a"));
@@ -159,7 +160,7 @@ TEST_F(handover, redirects_the_other_followers) {
     until_same(*b, *c);
 }
 
-// The leader that was found is lost, and the leader that the options name leads again.
+// A follower has found the new leader, which is then lost. The leader that the follower's options name leads again.
 TEST_F(handover, the_leader_that_the_options_name_is_not_forgotten) {
     settings of_a = with_log("a");
     auto a = std::make_unique<bank>(of_a);
@@ -298,8 +299,8 @@ TEST_F(handover, leaves_one_leader_after_a_late_order) {
     EXPECT_TRUE(p->follower->says("accepts_writes:1\r\nterm:4\r\n")) << p->follower->serves.info();
 }
 
-// Catches an old leader that leads again although the other one may lead, and one that never learns that the other one
-// does.
+// Catches an old leader that leads again although the other server may lead. Catches an old leader that never learns
+// that the other server leads.
 TEST_F(handover, is_in_doubt_while_the_follower_is_down) {
     const auto p = two_servers();
     const std::uint16_t port = p->follower->serves.port();

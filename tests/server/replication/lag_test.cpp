@@ -1,6 +1,6 @@
 // The lag that a leader reports for a follower. Catches
-//   - a figure that differs from the part of the log behind a position
-//   - a query whose cost grows with that part
+//   - a figure that differs from the size of the log after a position
+//   - a query whose cost grows with that size
 #include <gtest/gtest.h>
 
 #include <random>

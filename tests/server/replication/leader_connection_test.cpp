@@ -97,7 +97,7 @@ TEST_F(leader_connection_test, loss_leaves_the_lag_unknown) {
     until([&] { return follower.says("lag_bytes:0\r\n"); });
 }
 
-/// Closes each connection a moment after its begin, with unread data, as an ending process does.
+/// Closes each connection a moment after its start, with unread data, as an ending process does.
 class quitter {
 public:
     quitter() {
@@ -133,7 +133,8 @@ private:
     std::thread thread_;
 };
 
-/// Writes a file that takes longer to read than that moment, so that the first write finds the connection closed.
+/// Writes a file that takes longer to read than `quitter` keeps a connection. So the first write finds the connection
+/// closed.
 void write_long_authority(const std::string& file) {
     EVP_PKEY* const key = EVP_EC_gen("P-256");
     X509* const made = X509_new();

@@ -88,8 +88,8 @@ TEST_F(leader_epochs_test, end_where_any_later_epoch_begins) {
     EXPECT_EQ(pull(leader, two, 101).find("-DIVERGED"), 0U);
 }
 
-// The positions of the last calls, which were rolled back, are in a snapshot of the old leader. Followers have not
-// heard of them.
+// The positions of the last calls, which were rolled back, are in a snapshot of the old leader. Followers do not know
+// these positions.
 TEST_F(leader_epochs_test, do_not_differ_by_calls_that_were_rolled_back) {
     auto leader = std::make_unique<bank>(with_log("a"));
     proxy between{leader->serves.port()};
@@ -145,8 +145,8 @@ TEST_F(leader_epochs_test, survive_an_interrupted_copy) {
     EXPECT_EQ(log.end(), 8U);
 }
 
-// Catches data that a server relies on after a power cut, but that was written without an fsync, as calls are under
-// `no`.
+// Catches data that a server relies on after a power cut, but that was written without an fsync, like calls under the
+// setting `no`.
 TEST_F(leader_epochs_test, are_on_the_disk_under_every_fsync_setting) {
     journal::log_store log{file()};
     std::uint64_t at = 1;
@@ -168,8 +168,8 @@ TEST_F(leader_epochs_test, are_on_the_disk_under_every_fsync_setting) {
     EXPECT_TRUE(is_synced([&] { log.replace_by({.position = at}, {}); }));
 }
 
-// A log may know a later term than that of its calls. A leader of an older term must hear of that term before it is
-// asked.
+// A log may know a later term than that of its calls. A leader of an older term must learn of the later term before the
+// server asks it for calls.
 TEST_F(leader_epochs_test, of_an_older_term_are_not_followed) {
     journal::log_store{file("b")}.record_announced_term(5);
     bank leader{with_log("a")};

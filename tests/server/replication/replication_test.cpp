@@ -181,7 +181,8 @@ TEST_F(replication_test, a_follower_copies_while_calls_are_logged) {
                 client c{leader.serves.port()};
                 while (!over.stop_requested()) {
                     EXPECT_NE(c({"CALL", "mix", std::to_string(i), std::to_string((i + 1) % 4)}).front(), '-');
-                    // A follower has to run all of them before the round ends.
+                    // The pause limits the number of calls, because a follower has to run all of them before the round
+                    // ends.
                     std::this_thread::sleep_for(std::chrono::microseconds{200});
                 }
             });
@@ -285,7 +286,7 @@ TEST_F(replication_test, wait_counts_followers_with_the_call) {
     proxy between{leader.serves.port()};
     bank follower{following("b", between.port())};
     client c{leader.serves.port()};
-    // All requests at once: WAIT covers the calls before it, whenever they run.
+    // The client sends all requests without waiting. WAIT covers the calls before it, whenever these calls run.
     for (int i = 1; i <= 50; ++i) c.send({"CALL", "next", "1", std::to_string(i)});
     c.send({"WAIT", "1", "0"});
     for (int i = 1; i <= 50; ++i) static_cast<void>(c.receive());
@@ -374,7 +375,7 @@ TEST_F(replication_test, calls_wait_for_the_configured_number_of_followers) {
     until([&] { return c({"CALL", "put", "2", "1"}) == "OK"; });
 }
 
-// Both starts ask within the time for which a follower counts.
+// Both runs of the follower ask the leader within the time for which a follower counts.
 TEST_F(replication_test, a_restarted_follower_counts_once) {
     bank leader{with_log("a")};
     client c{leader.serves.port()};
@@ -400,7 +401,7 @@ TEST_F(replication_test, positions_of_earlier_epochs_do_not_count) {
     client writer{leader.serves.port()};
     EXPECT_EQ(writer({"CALL", "put", "1", "1"}), "OK");
     EXPECT_EQ(writer({"WAIT", "1", "1"}), "0");
-    // A log that diverged does not count either, whatever it contains.
+    // A follower whose log has diverged does not count either, whatever the log contains.
     EXPECT_EQ(
         follower({"FOLLOW", "PULL", version, "2", "me", "1", "55", "1000", "1000", "0", "1000", "0"}).find("-DIVERGED"),
         0U);

@@ -22,7 +22,7 @@ TEST_F(terms, end_the_former_leader) {
         bank follower{following("b", leader.serves.port())};
         until_same(leader, follower);
         EXPECT_EQ(follower.serves.promote(), "");
-        // The former leader lives, and the promoted server tells it.
+        // The former leader still runs, and the promoted server tells it about the promotion.
         until([&] { return leader.says("accepts_writes:0\r\n"); });
         const std::string refused = leader({"CALL", "put", "1", "1"});
         EXPECT_EQ(refused.find("-READONLY put: this server no longer leads"), 0U) << refused;
@@ -152,7 +152,7 @@ TEST_F(terms, a_diverged_log_is_refused) {
     EXPECT_EQ(other.cells(), own) << "nothing of it was touched";
 }
 
-// A follower that has more of a leader epoch than the promoted server.
+// A follower that has more calls of a leader epoch than the promoted server.
 TEST_F(terms, a_log_with_extra_calls_is_refused) {
     auto leader = std::make_unique<bank>(with_log("a"));
     proxy between{leader->serves.port()};
@@ -195,7 +195,7 @@ TEST_F(terms, announcing_a_term_needs_a_credential) {
     EXPECT_EQ(ends_it(stranger), "OK");
 }
 
-// Catches a server that is promoted without having heard of a later term, in which its former leader leads.
+// Catches a server that is promoted and does not know a later term, in which its former leader leads.
 TEST_F(terms, are_announced_to_leaders_of_earlier_terms) {
     auto leader = std::make_unique<bank>(with_log("a"));
     proxy between{leader->serves.port()};

@@ -57,7 +57,8 @@ std::size_t number_of(const std::string& info, const std::string& key) {
     return std::stoul(info.substr(at + key.size()));
 }
 
-/// Calls of disconnected clients may still run. Waits until as many have ended as transactions have signed.
+/// Waits until the number of ended calls equals the number of transactions that have signed. Calls of disconnected
+/// clients may still run at first.
 void compare_counts(server::client& ask) {
     for (int tries = 0;; ++tries) {
         const auto all = static_cast<std::size_t>(std::stoul(ask({"CALL", "all"})));

@@ -28,7 +28,7 @@ class stress_client {
 public:
     stress_client(std::uint16_t port, std::size_t number, std::uint64_t seed, account& all);
 
-    /// Runs one session from its begin to its end.
+    /// Runs one session from its start to its end.
     void attack();
 
 private:
