@@ -102,7 +102,7 @@ struct irrevocable_token {
 
     [[nodiscard]] static bool acquire(descriptor& d) noexcept {
         if (d.slot == core::irrevocable_slot) return true;
-        // A slot for a visible reader, which is never used because no other transaction runs.
+        // A visible reader does not need its slot, because no other transaction runs.
         if (d.strict()) core::release_tokens(d);
         if (!core::wait_for_slot(d, memory::status::irrevocable)) return false;
         d.slow_commit |= core::slow_commit_strict;

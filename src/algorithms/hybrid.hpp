@@ -1,11 +1,11 @@
-// hytm and htm: a block runs in a hardware transaction, or in software if hardware fails it.
+// hytm and htm: a block runs in a hardware transaction, or in software if its hardware attempts fail.
 //
 // The software half is NOrec (norec.hpp), because NOrec shares only one word with hardware attempts. With an orec for
 // each variable, every variable would take two cache lines of the hardware's read set instead of one. Storing versions
-// in orecs at the commit would add another line to its write set. Lines matter because hardware attempts fail for lack
-// of capacity. Dalessandro, Carouge, White, Lev, Moir, Scott, Spear: "Hybrid NOrec: A Case Study in the Effectiveness
-// of Best Effort Hardware Transactional Memory", ASPLOS 2011. This is the paper's variant with two locations: all
-// hardware commits read the first location, and would end each other if they also wrote it.
+// in orecs at the commit would add another line to the hardware's write set. Lines matter because hardware attempts
+// fail for lack of capacity. Dalessandro, Carouge, White, Lev, Moir, Scott, Spear: "Hybrid NOrec: A Case Study in the
+// Effectiveness of Best Effort Hardware Transactional Memory", ASPLOS 2011. This is the paper's variant with two
+// locations: all hardware commits read the first location, and would end each other if they also wrote it.
 //
 //   sequence            locked by a software commit while it writes back (norec.hpp)
 //   hardware_commits    the number of commits in hardware
@@ -21,13 +21,13 @@
 // optimistic transaction of NOrec, at the same time as other software and hardware transactions. Under `htm` the block
 // becomes irrevocable at its first access, so only one such block runs at a time, and no transaction commits beside it.
 //
-// A hardware attempt begins at the first access of the block, not at its begin. By then the context's state says that a
-// transaction runs, because other contexts could not see a state that was stored in hardware. So everything that waits
-// for transactions (reclamation, serial-irrevocable transactions, quiescence) sees hardware attempts as it sees others.
-// If an exception, a cancel or a restart leaves the block, the block ends its hardware attempt (`leave`) while all its
-// writes are still in the write set, and continues in software. So all kinds of nesting work in hardware, too. A block
-// that needs a log of the reads, a vote, an undo, or a transaction inside the transaction runs in software from the
-// beginning: core::leave_hardware.
+// A hardware attempt begins at the first access of the block, not when the block begins. By then the context's state
+// says that a transaction runs, because other contexts could not see a state that was stored in hardware. So everything
+// that waits for transactions (reclamation, serial-irrevocable transactions, quiescence) sees hardware attempts in the
+// same way as software attempts. If an exception, a cancel or a restart leaves the block, the block ends its hardware
+// attempt (`leave`) while all its writes are still in the write set, and continues in software. So all kinds of nesting
+// work in hardware, too. A block that needs a log of the reads, a vote, an undo, or a transaction inside the
+// transaction runs in software from the beginning: core::leave_hardware.
 //
 // Why it is opaque. Hardware guarantees that the values an attempt has read are current at each of its instructions,
 // and that all its stores take effect at one instant, its end.
@@ -41,13 +41,14 @@
 //      taken effect between its snapshot and this check of the sum (norec.hpp, at the top), because a hardware commit
 //      counts itself in the step in which it stores.
 //   5  A software commit takes the lock at the sequence of its snapshot. By 3 the count of hardware commits does not
-//      change under the lock, where the commit reads it. So all its reads are current when it writes back.
+//      change under the lock, where the commit reads it. So all reads of the software commit are current when it writes
+//      back.
 //   6  Visible and irrevocable transactions: a hardware commit finds their slot taken, in the step in which it commits,
 //      and ends without effect. If they take the slot later, the snapshot that they take after that (norec.hpp)
 //      contains the commit. A hardware attempt that only reads need not check slots.
 //   7  Serial-irrevocable transactions wait for all running transactions, including those in hardware. Later
 //      transactions wait for the serial owner at their begin. Hardware attempts also watch the serial token, so that
-//      taking the token ends them at once and shortens the wait.
+//      taking the token ends them immediately and shortens the wait.
 //   8  Kills: the kill request is a store to a word that the attempt reads in each barrier, or reads in its commit.
 //   9  Privatization by a software commit: by 1 it has ended all hardware attempts when it publishes. By a hardware
 //      commit: its announcement (core/privatization/quiescence.hpp) is part of the step, and its context is in the
@@ -80,8 +81,8 @@ private:
     static inline constinit cache_line count_{};
 };
 
-/// `Kind` has the name and the summary; `falls_back_to_irrevocable` says how a block continues when hardware has failed
-/// it.
+/// `Kind` has the name and the summary; `falls_back_to_irrevocable` says whether a block becomes irrevocable after its
+/// hardware attempts have failed.
 template <class Kind, core::hardware H>
 struct hybrid {
     using software = norec_beside<hardware_commits>;
@@ -190,7 +191,7 @@ private:
 
     /// Returns true if d may run in hardware. Excludes a context that can be preempted: a switch ends every hardware
     /// attempt, and a context that evicts d must be able to roll it back. Excludes a transaction inside another one,
-    /// and an undo. Excludes handlers, which may have to vote.
+    /// and an undo. Excludes an attempt with handlers, which may have to vote.
     static bool may_run_in_hardware(const descriptor& d) noexcept {
         return d.algorithm_data.hardware.tries_left != 0 && d.mode == memory::status::active && !d.serial &&
                !d.run.log_reads && d.hooks == nullptr && d.outer == nullptr && !d.running_undo &&
@@ -208,7 +209,7 @@ private:
             --h.tries_left;
             core::attempt_abort_if_doomed(d);
             if (core::plain_memory_is_used() && !core::in_quiescence_set(d)) core::join_quiescence_set(d);
-            static_cast<void>(software::stable(d));  // a software commit in progress would end the attempt at once
+            static_cast<void>(software::stable(d));  // a software commit in progress would immediately end the attempt
             const bool is_locked = (software::sequence().load(std::memory_order_acquire) & software::held) != 0;
             if (H::begin(d)) {
                 h.runs_in = run_mode::hardware;

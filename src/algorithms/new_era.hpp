@@ -10,10 +10,10 @@
 // Where versions and snapshots are stored, and why no context carries one from the old era into the new era:
 //   ERA1  Snapshots, and the clock word from which a snapshot was sampled. A begin stores the state "running" before it
 //       samples the clock, with the fences of core/tokens/serial_token.hpp between. If the context that takes the token
-//       finds the begin running, it waits. Otherwise the begin finds the token taken, and samples only after the owner
-//       has released the token. This release also publishes the new time. Contexts that are suspended in a transaction,
-//       or wait in one, count as running. Contexts that sleep in retry are idle: they are woken, and start again with a
-//       new snapshot.
+//       finds this state, that context waits. Otherwise the begin finds the token taken, and samples only after the
+//       owner has released the token. This release also publishes the new time. Contexts that are suspended in a
+//       transaction, or wait in one, count as running. Contexts that sleep in retry are idle: they are woken, and start
+//       again with a new snapshot.
 //   ERA2  Versions for which readers have waited, and versions that are announced for privatization. See
 //       core/privatization/quiescence.hpp: a context that will still store a result has announced this while it ran,
 //       and the new era waits for the context.

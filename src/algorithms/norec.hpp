@@ -39,8 +39,8 @@
 // depends on the promise of their mode:
 //   visible       The transaction promises to start over rarely, but still validates its reads. The commit moves the
 //                 sequence. So the outer transaction compares its values at its next read, at the end of a checkpoint
-//                 or at its commit. It starts over if they have changed, as an optimistic transaction does. So the
-//                 commit ignores a visible outer transaction.
+//                 or at its commit. The outer transaction starts over if the values have changed, as an optimistic
+//                 transaction does. So the commit ignores a visible outer transaction.
 //   irrevocable   The transaction promises never to start over. It has logged all its reads, and their values are
 //                 still in memory, because no other transaction commits beside it. Its log does not change while it
 //                 runs the block. So the commit compares its own new values with that log. If a value differs, this is

@@ -1,5 +1,5 @@
-// Write-through: values go to memory at once, under a locked orec, and the write set holds the old values. This file
-// has the code that wt-etl and the exclusive algorithms share.
+// Write-through: values go to memory immediately, under a locked orec, and the write set holds the old values. This
+// file has the code that wt-etl and the exclusive algorithms share.
 //
 // A reader may load an uncommitted value between two loads of the orec, and must not use the value even if both loads
 // are equal. So an orec whose value was written gets a version that no snapshot admits yet (version_clock.hpp, 8). This

@@ -3,13 +3,13 @@
 //
 // One word: time, and in bit 0 the mode.
 //   counting   A commit moves the time by one. If the time has not moved since the snapshot was taken, no other
-//              transaction committed, and the commit need not validate. A descriptor switches to deferred mode if
-//              others have moved the clock in a quarter of a window of its commits.
+//              transaction committed, and the commit need not validate. A descriptor switches to deferred mode if other
+//              descriptors have moved the clock in a quarter of a window of its commits.
 //   deferred   A commit uses time + 1 without storing it, so that private writers share no cache line. The time moves
 //              only when a transaction finds a version beyond it. After a number of own commits (128, and twice as many
-//              with each switch of this descriptor, up to 65,536) a descriptor tries counting again. It does so at once
-//              if it finds many versions of others. Then no descriptor defers during a pause, whose length doubles each
-//              time. The switch back to counting moves the time.
+//              with each switch of this descriptor, up to 65,536) a descriptor tries counting again. It does so
+//              immediately if it finds many versions of other descriptors. Then no descriptor defers during a pause,
+//              whose length doubles each time. The switch back to counting moves the time.
 //
 // Why snapshots are opaque. Let p be the instant at which a committing transaction holds all its locks, just before it
 // draws its version; order committed writers by p. A snapshot's bound is sampled at s.
@@ -69,7 +69,7 @@ public:
     static constexpr std::uint32_t window = 64;
 
     /// The time from which commits try to begin a new era. At 100 million commits a second, this time comes 114 days
-    /// after the begin of an era, and 8 days remain for the tries.
+    /// after the start of an era, and 8 days remain for the tries.
     static constexpr word late = memory::max_time - (word{1} << 46);
     /// The time from which a descriptor that reads the time ends the process. The times after it suffice until every
     /// descriptor has read the time: each of 2^20 descriptors reads the time at least once in 2^16 of its commits.

@@ -1,4 +1,4 @@
-// wt-etl: the first write of a variable locks its orec, and the value goes to memory at once. A commit stores no
+// wt-etl: the first write of a variable locks its orec, and the value goes to memory immediately. A commit stores no
 // values, and reads of own writes are plain loads; a roll-back costs more.
 //
 // Blocks of the language run under wt-etl. Their barriers inline this algorithm's reads, and its writes under orecs

@@ -100,8 +100,8 @@ const core::policy& process_policy() noexcept {
     return *p;
 }
 
-// Reads TUTTI_STATISTICS and TUTTI_REPORT when the library is loaded. Prints the results, if requested, when it is
-// unloaded. The object is in this file because every program links this file, whether statically or not.
+// Reads TUTTI_STATISTICS and TUTTI_REPORT when the library is loaded. Prints the results, if requested, when the
+// library is unloaded. The object is in this file because every program links this file, whether statically or not.
 struct environment {
     environment() {
         const char* const given = std::getenv("TUTTI_STATISTICS");

@@ -41,8 +41,8 @@ inline deadline now() noexcept {
     return manual == 0 ? real_now() : deadline{std::chrono::nanoseconds{manual}};
 }
 
-/// Returns a cheap count that always grows: on x86-64, the time stamp counter, which is invariant on every supported
-/// processor; on other machines, nanoseconds.
+/// Returns a cheap count that always grows. On x86-64, this is the time stamp counter, which is invariant on every
+/// supported processor. On other machines, the count is in nanoseconds.
 inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();  // including <x86intrin.h> would add 48,000 lines

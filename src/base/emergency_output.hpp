@@ -41,7 +41,7 @@ inline bool accepts_output(int descriptor) noexcept {
 /// still block if another process fills the same pipe at the same instant. Returns false if a part was not written.
 /// Keeps errno.
 inline bool write_with_timeout(int descriptor, std::string_view text) noexcept {
-    constexpr std::size_t max_write = 4096;  // a pipe that is ready takes this many bytes at once
+    constexpr std::size_t max_write = 4096;  // a pipe that is ready takes this many bytes in one write
     const int error = errno;
     while (!text.empty() && accepts_output(descriptor)) {
         const long some = ::syscall(SYS_write, descriptor, text.data(), std::min(text.size(), max_write));

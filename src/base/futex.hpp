@@ -19,8 +19,8 @@ void interleaving_wake(const std::atomic<std::uint32_t>* word, bool all) noexcep
 
 namespace tutti::base {
 
-/// Sleeps while `word` is `expected`, until another thread wakes it or the deadline passes. May return early: callers
-/// loop.
+/// Sleeps while `word` is `expected`, until another thread wakes the caller or the deadline passes. May return early,
+/// so callers check their condition in a loop.
 TUTTI_EXPORT void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                                     std::optional<deadline> until = std::nullopt) noexcept;
 
@@ -70,11 +70,12 @@ inline constexpr std::uint64_t spin_ticks = 10'000;
 inline constexpr std::uint64_t undisturbed_wait_ticks = 5'000;
 /// The length of the first sleep. A sleep needs a heavy fence to guarantee its wake-up, but the fence interrupts the
 /// very thread that the sleeper waits for. So the first sleep omits the fence. The wake-up is lost only if that thread
-/// checks for sleepers in the nanoseconds in which the sleeper announces itself. The sleep then lasts this long.
+/// checks for sleepers in the nanoseconds in which the sleeper announces itself. In that case, the sleep lasts for the
+/// whole time `unfenced_sleep`.
 inline constexpr std::chrono::microseconds unfenced_sleep{100};
-/// Returns the end of the next single sleep, in a wait that ends at `wait_deadline`. A transaction that sleeps until
-/// another one ends is not woken when it is killed or interrupted. So the sleeper has to wake now and then, and check
-/// for this.
+/// Returns the end of the next single sleep, in a wait that ends at `wait_deadline`. A kill or an interruption does not
+/// wake a transaction that sleeps until another transaction ends. So the sleeper has to wake now and then, and check
+/// whether it was killed or interrupted.
 inline std::optional<deadline> recheck_deadline(std::optional<deadline> wait_deadline) noexcept {
     const deadline recheck_at = real_now() + std::chrono::milliseconds{20};
     return wait_deadline && *wait_deadline < recheck_at ? *wait_deadline : recheck_at;

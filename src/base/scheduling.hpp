@@ -16,7 +16,7 @@ void short_sleep() noexcept;
 [[nodiscard]] int thread_number() noexcept;
 
 /// Raises the calling thread's nice value by ten, and returns the former value. Does nothing if the thread would not be
-/// allowed to return to that value: raising a priority takes CAP_SYS_NICE or a limit on RLIMIT_NICE.
+/// allowed to return to the former value. That return requires CAP_SYS_NICE or a sufficient RLIMIT_NICE.
 [[nodiscard]] std::optional<int> lower_priority() noexcept;
 /// Undoes lower_priority. Any thread may call this function.
 void restore_priority(int thread, int nice) noexcept;

@@ -6,8 +6,8 @@
 
 namespace tutti::device {
 
-/// Opens the device, if its version is this library's. The caller closes the descriptor. On failure, returns -1 and
-/// sets `problem` to the reason, worded as the end of a sentence. Throws std::bad_alloc.
+/// Opens the device, if the device has the version that this library needs. The caller closes the descriptor. On
+/// failure, returns -1 and sets `problem` to the reason, worded as the end of a sentence. Throws std::bad_alloc.
 [[nodiscard]] int open(std::string& problem);
 
 /// Maps the page of the device at `offset` (TUTTI_TICKS_PAGE or TUTTI_TRANSACTIONS_PAGE). On failure, returns null and

@@ -118,7 +118,9 @@ void wait_in_sched_slot(tutti_sched_slot& slot, std::uint64_t until_ns) noexcept
 }
 
 void end_transaction(tutti_sched_slot& slot, tutti_transaction& entry) noexcept {
-    base::light_fence();  // partner: the time until the scheduler polls the losers that it blocks
+    // The scheduler has no partner fence. If this thread misses the store to `waiters`, the scheduler's next poll
+    // releases the losers (TUTTI_POLL_NS in kernel/scheduler/scheduler.h).
+    base::light_fence();
     if (shared_with_scheduler(entry.waiters).load(std::memory_order_relaxed) != 0 ||
         shared_with_scheduler(slot.extended).load(std::memory_order_relaxed) != 0) [[unlikely]]
         ::sched_yield();

@@ -39,7 +39,7 @@ struct web_peer {
     std::string origin;
 };
 
-/// Accepts a client. If no client waits or accept fails, the socket is -1, and errno is the reason. @throws
+/// Accepts a client. If no client waits or accept fails, the socket is -1, and errno has the reason. @throws
 /// std::bad_alloc
 [[nodiscard]] web_peer accept_web(const owned_descriptor& listener);
 

@@ -26,7 +26,7 @@ using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 /// How long the server accepts no clients after `accept` has run out of descriptors or memory. Without this pause, poll
-/// would return at once again and again, because the listener stays readable.
+/// would return immediately again and again, because the listener stays readable.
 constexpr milliseconds accept_pause{100};
 
 }  // namespace

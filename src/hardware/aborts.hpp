@@ -9,8 +9,9 @@ namespace tutti::hardware {
 /// The number of attempts that one execution makes in hardware before it runs in software.
 inline constexpr std::uint8_t max_hardware_attempts = 8;
 
-/// Returns the key by which the hardware_history of d finds d's block. Calls of one type from several places share a
-/// slot. So the key also contains the line, which differs for most of these calls.
+/// Returns the key by which the hardware_history of d finds d's block. Calls of `atomically` from several places share
+/// a slot if their functions have the same type. So the key also contains the line, which differs for most of these
+/// calls.
 [[nodiscard]] inline core::hardware_history::key block_of(const core::descriptor& d) noexcept {
     const detail::call_site& where = d.run.where;
     return reinterpret_cast<std::uintptr_t>(where.slot) ^ std::uintptr_t{where.at.line()} << 48;

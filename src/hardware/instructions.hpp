@@ -2,9 +2,9 @@
 // Manual", volume 1, chapter 16.
 //
 // XBEGIN names the address at which execution continues after an abort; EAX then holds the reason. An abort restores
-// all other registers and memory to their state at XBEGIN. It also restores stack frames that were left and overwritten
-// after XBEGIN, because their stores were part of the transaction. So a function that begins a transaction may return
-// while the transaction runs, and returns again from the same frame after an abort.
+// all other registers and memory to their state at XBEGIN. An abort also restores stack frames that were left and
+// overwritten after XBEGIN, because the stores to them were part of the transaction. So a function that begins a
+// transaction may return while the transaction runs, and returns again from the same frame after an abort.
 //
 // The code uses inline assembly instead of the compiler's intrinsics, so that no file needs special target options.
 // Processors other than x86-64 have no such instructions; rtm::exists returns false there.

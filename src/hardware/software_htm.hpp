@@ -42,7 +42,7 @@ public:
     /// Sets the conditions for all later steps, and forgets every attempt. The library with faults starts with the
     /// conditions in TUTTI_SOFTWARE_HTM, such as "seed=7 one_in=50 reads=64 writes=16".
     static void set_conditions(const failure_conditions& conditions);
-    /// Returns how many attempts have committed since `set_conditions`, except those that only read.
+    /// Returns how many attempts have committed since `set_conditions`, except attempts that only read.
     [[nodiscard]] static std::uint64_t commits() noexcept;
 
     [[nodiscard]] static bool exists() noexcept;

@@ -3,8 +3,8 @@
 // A hint is what the compiler knows about other accesses to the same location. This runtime does not need hints,
 // because the orec shows whether the attempt has read or written a location. A roll-back must also be correct at a
 // nested block's begin, where the compiler's knowledge ends. So the variants of an access are one function with several
-// names. Only a read for a write acquires the orec at once, which saves logging the read. This is correct whether or
-// not the write follows.
+// names. Only a read for a write is different: it acquires the orec immediately, which saves logging the read. This
+// early acquisition is correct whether or not the write follows.
 #include <immintrin.h>
 
 #include "itm/access.hpp"

@@ -5,13 +5,13 @@
 // frame, which only counts them.
 //
 //   serial, direct    uninstrumented code may run; barriers access memory directly, nothing can be rolled back
-//   serial, !direct   barriers log, because a block may be cancelled: the innermost block, which was opened since, or
-//                     its parent, which is a block of the library
+//   serial, !direct   barriers log, because a block may be cancelled: the innermost block, or its parent, if the parent
+//                     is a block of the library. The innermost block was opened after the transaction became serial
 //
 // Invariants
 //   BLK1  a frame with `receive` is a block
 //   BLK2  block objects are reused: `inner` links those of one descriptor, from the outermost inwards
-//   BLK3  the state of a transaction in `runtime_state` is set at the begin of its outermost block of the language,
+//   BLK3  the state of a transaction in `runtime_state` is set at the start of its outermost block of the language,
 //         because the previous transaction may have ended with its thread, without resetting the state
 // Only the owner of the descriptor accesses this state.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace tutti::itm {
 
-/// A context's exceptions at the begin of a block.
+/// A context's exceptions at the start of a block.
 struct exception_mark {
     unsigned uncaught;
     unsigned caught;
@@ -40,7 +40,7 @@ struct block : detail::frame {
     bool was_direct = false;    ///< value of runtime_state::direct outside of the block
     bool logs = false;          ///< the block may be rolled back, so it always uses barriers
     bool returned = false;      ///< begin has returned once, so a second return has to restore live variables
-    bool wants_serial = false;  ///< in an outermost block: its next attempt is serial from its begin
+    bool wants_serial = false;  ///< in an outermost block: its next attempt is serial from its start
     block* inner = nullptr;
 };
 

@@ -47,8 +47,8 @@ struct switch_key {
     bool operator==(const switch_key&) const = default;
 };
 
-/// How often blocks switched, and how late. `accesses` is the sum over all these blocks, ticks only over those that
-/// were timed.
+/// How often blocks switched, and how late. `accesses` is a sum over all these blocks. The sums of ticks include only
+/// the `timed` blocks.
 struct switch_count {
     counter times;
     counter accesses;
@@ -124,7 +124,7 @@ public:
     void begin_next_attempt(const void* block) noexcept;
     /// Records that the transaction becomes irrevocable for the reason `why`.
     void record_switch(const switch_key& why) noexcept;
-    /// Counts the waits at the begin of the transaction of d, the owner of these block counters.
+    /// Counts the waits at the start of the transaction of d, the owner of these block counters.
     void record_waits(descriptor& d) noexcept {
         if (d.serial_wait.ticks != 0) [[unlikely]]
             count_waits(d);
@@ -178,7 +178,7 @@ private:
     switch_count* switched_ = nullptr;
     std::uint64_t started_ = 0;  // tick at which the attempt began; 0: not timed
     std::uint64_t weight_ = 1;
-    std::uint64_t before_switch_ = 0;  // ticks from the attempt's begin to its switch; 0: not timed
+    std::uint64_t before_switch_ = 0;  // ticks from the attempt's start to its switch; 0: not timed
     std::uint64_t alone_since_ = 0;    // tick; 0: not alone, or alone only because there are no other threads
     std::uint64_t ended_ = 0;          // tick at which the previous attempt ended
     std::array<cache_line, cached> cache_{};

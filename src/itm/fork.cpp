@@ -25,8 +25,8 @@ namespace {
 
 constexpr options irrevocable_at_once{.name = "fork", .mode = mode::irrevocable};
 
-// Each thread has its own object, because several threads may fork at once, and each opens its block before it waits
-// for the irrevocable slot.
+// Each thread has its own object, because several threads may fork at the same time. Each thread opens its block before
+// it waits for the irrevocable slot, so several of these blocks may be open at the same time.
 constinit thread_local descriptor* forking_descriptor = nullptr;
 constinit thread_local detail::frame fork_frame{};
 

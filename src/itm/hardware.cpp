@@ -22,7 +22,7 @@ constexpr unsigned max_serial_waits = 16;
 /// hardware subtracts 1.
 constexpr std::uint32_t cost_of_failure = 16;
 constexpr std::uint32_t max_failures = 128;
-constexpr std::uint32_t min_software_blocks = 8;  // a switch back to hardware costs about as much
+constexpr std::uint32_t min_software_blocks = 8;  // a switch back to hardware costs about as much as these blocks
 constexpr std::uint32_t max_software_blocks = 65536;
 /// After a hardware phase of at least this many blocks, the next software phase is short again. The limit is not
 /// higher, because a missing page ends a phase now and then.

@@ -4,8 +4,8 @@
 // Therefore the attempt must not run while a software transaction runs. Other hardware attempts may run at the same
 // time, because the processor detects their conflicts. So the process is always in one of two phases (Lev, Moir,
 // Nussbaum: "PhTM: Phased Transactional Memory", TRANSACT 2007). The phase is an existing bit of the engine: `stopped`
-// of the serial token (core/tokens/serial_token.hpp). While `stopped` is set, no software transaction runs. The begin
-// of a software transaction clears the bit.
+// of the serial token (core/tokens/serial_token.hpp). While `stopped` is set, no software transaction runs. A software
+// transaction clears the bit when it begins.
 //
 //   hardware attempt   XBEGIN; if the token has an owner or `stopped` is not set: XABORT; runs the block; XEND
 //   software begin     clears `stopped`, like every begin in software
@@ -23,8 +23,8 @@
 //         have read the orecs before.
 //   HTM4  A biased owner (core/tokens/bias.hpp) runs without reading the token. A process whose blocks may run in
 //         hardware has no biased owner: `is_usable` is the same for all contexts and for the life of the process.
-//   HTM5  Memory that a block in hardware frees is freed at once. Only another hardware attempt could still read it,
-//         and the commit that freed it has ended that attempt.
+//   HTM5  Memory that a block in hardware frees is freed immediately. Only another hardware attempt could still read
+//         this memory, and the commit that freed the memory has ended that attempt.
 //
 // Where a block runs after hardware has failed
 //   conflicts, capacity   alone, without barriers, while no other transaction runs; this costs about as much as a lock.

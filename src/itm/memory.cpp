@@ -44,8 +44,8 @@ void* record_allocated_or_null(void* memory, destroyer free) noexcept {
     }
 }
 
-/// Frees the memory when the transaction commits, or at once if no transaction runs. If there is no memory to record
-/// the call, `memory` is leaked.
+/// Frees the memory when the transaction commits, or immediately if no transaction runs. If there is no memory to
+/// record the call, `memory` is leaked.
 void free_at_commit(void* memory, destroyer free) noexcept {
     if (memory == nullptr) return;
     descriptor* const d = running();

@@ -15,7 +15,7 @@
 namespace tutti::itm {
 namespace {
 
-/// Makes begin return again. If the block could not be opened at once, this is the first return of its begin.
+/// Makes begin return again. If the block could not be opened immediately, this is the first return of its begin.
 [[noreturn]] void return_again(block& b, std::uint32_t actions) {
     const bool again = std::exchange(b.returned, true);
     errno = b.error;

@@ -1,10 +1,10 @@
 // glibc flushes all streams under the lock of its list of streams, and waits there for the lock of each stream. If a
-// transaction that owns a stream opens another one meanwhile, it waits for the lock of the list, which is a deadlock.
-// Therefore this library replaces glibc's functions that flush all streams. The library's versions hold the lock of the
-// list only while they try the streams' locks.
+// transaction that owns a stream opens another stream meanwhile, the transaction waits for the lock of the list. This
+// is a deadlock. Therefore this library replaces glibc's functions that flush all streams. The library's versions hold
+// the lock of the list only while they try the streams' locks.
 //
 // The library replaces _flushlbf for the same reason, and fcloseall because glibc's version acquires no lock at all, so
-// it would write uncommitted output.
+// glibc's version would write uncommitted output.
 //
 // At the end of the process, glibc writes all buffers without acquiring a lock. Output of other threads' transactions
 // in these buffers is not committed and must not be written; see end_streams. The child of a fork has a copy of the

@@ -16,8 +16,8 @@ enum class flush_selection : unsigned char {
 /// memory ran out.
 int flush_all(tx* t, flush_selection what = flush_selection::all);
 
-/// Blocks the calling thread forever if the process is ending, unless this thread ends it. So no further transaction
-/// becomes the owner of a stream.
+/// Blocks the calling thread forever if the process is ending, unless the calling thread itself ends the process. So no
+/// further transaction becomes the owner of a stream.
 void stop_at_exit() noexcept;
 
 }  // namespace tutti::libc

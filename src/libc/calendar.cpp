@@ -43,7 +43,7 @@ time_t seconds_of(tx& t, tm* at, Convert convert) {
     return seconds;
 }
 
-/// Returns true if a conversion may print the name of the zone. The name is read only then, because otherwise its
+/// Returns true if a conversion may print the name of the zone. In all other cases the name is not read, because its
 /// pointer may be invalid.
 bool prints_zone(const char* format) noexcept { return std::strchr(format, 'Z') != nullptr; }
 bool prints_zone(const wchar_t* format) noexcept { return ::wcschr(format, L'Z') != nullptr; }

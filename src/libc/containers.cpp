@@ -146,8 +146,8 @@ tree_node* tree::erase(tree_node* gone) {
         black_is_missing = !is_red(gone);
         if (heir != nullptr) set(heir, parent, above);
         replace_child(above, gone, heir);
-        // If a node has one child, this child is a leaf, so the header's links can be set at once. If the tree becomes
-        // empty, the links point to the header.
+        // If a node has one child, this child is a leaf, so the header's links can be set immediately. If the tree
+        // becomes empty, the links point to the header.
         if (get(header_, left) == gone) set(header_, left, heir != nullptr ? heir : above);
         if (get(header_, right) == gone) set(header_, right, heir != nullptr ? heir : above);
     }

@@ -1,7 +1,7 @@
 // File descriptors in a transaction.
 //
-// A descriptor that the transaction creates exists at once. The kernel does not give its number to other calls, and a
-// roll-back closes the descriptor. A descriptor that the transaction closes stays open until the commit, because a
+// A descriptor that the transaction creates exists immediately. The kernel does not give its number to other calls, and
+// a roll-back closes the descriptor. A descriptor that the transaction closes stays open until the commit, because a
 // roll-back might not get its number back. Until then, every function in this folder treats the descriptor as closed.
 //
 // Two transactions conflict on the file (its device and inode), because duplicated descriptors share a position, and

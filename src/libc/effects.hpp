@@ -1,4 +1,4 @@
-// Effects outside of memory. Some calls run at once, and a roll-back undoes them. Other calls are deferred to the
+// Effects outside of memory. Some calls run immediately, and a roll-back undoes them. Other calls are deferred to the
 // commit.
 //
 // Transactions that make calls of the first kind exclude each other by abstract locks. They hold the locks until the

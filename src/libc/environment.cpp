@@ -1,6 +1,6 @@
 // Accesses the environment. glibc changes environ and its strings, which are plain memory, without barriers. So
 // transactions exclude each other by an abstract lock: a transaction that changes the environment excludes its readers.
-// A change takes effect at once. A roll-back restores the previous string, which glibc never frees.
+// A change takes effect immediately. A roll-back restores the previous string, which glibc never frees.
 #include <unistd.h>
 
 #include <cerrno>

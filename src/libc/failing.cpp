@@ -1,6 +1,6 @@
 // Handles a failed assertion of <assert.h> or of libstdc++ (_GLIBCXX_ASSERTIONS) in a block. As paper 002 requires for
-// assert, the process ends with the message of that library. The block becomes irrevocable first. Otherwise reads since
-// its last validation, which may be inconsistent, could end the process.
+// assert, the process ends with the message of that library. The block becomes irrevocable first. Otherwise the
+// assertion could fail, and end the process, only because the block's reads since its last validation are inconsistent.
 #undef NDEBUG  // otherwise <cassert> declares nothing
 #include <cassert>
 #include <cstddef>

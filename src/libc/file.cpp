@@ -131,8 +131,9 @@ void restore(const owned_stream& t) noexcept {
     }
 }
 
-/// Acquires glibc's lock. If a thread outside of transactions holds the lock, in a call or by flockfile, this thread
-/// may be waiting for the transaction. Therefore the transaction releases what it owns and restarts.
+/// Acquires glibc's lock. If a thread outside of transactions holds the lock, in a call or by flockfile, that thread
+/// may be waiting for the transaction. Therefore the transaction restarts after some time, which releases what it owns.
+/// A transaction that cannot be killed waits for the lock.
 void lock(tx& t, FILE* f) {
     constexpr int spins = 200, sleeps = 50;
     for (int i = 0; i != spins; ++i) {
@@ -179,7 +180,8 @@ owned_stream* prepare_owned_stream(descriptor& d, context_state& s, FILE* f, boo
     return fresh;
 }
 
-/// Arms the record: from now on a roll-back restores the FILE from it. REQUIRES: the transaction holds glibc's lock.
+/// Arms the record: from now on a roll-back restores the FILE from the record. REQUIRES: the transaction holds glibc's
+/// lock.
 owned_stream* arm(context_state& s, owned_stream* prepared) noexcept {
     prepared->saved_state = state_of_file(prepared->file);
     prepared->older = s.newest;

@@ -23,8 +23,9 @@
 // for input, an overlay of the file receives the output instead (file_overlay.hpp). The file must be a regular file.
 // From then on the overlay replaces the file: the stream reads from the overlay, and positions refer to the overlay. A
 // roll-back of the FILE's outermost record drops the overlay. A roll-back of an inner record removes what was written
-// to the overlay since that record was made. The commit writes the overlay to the file. So does a call that makes the
-// transaction irrevocable, or that accesses the file by another stream, a descriptor or a name.
+// to the overlay since that record was made. The commit writes the overlay to the file. A call that makes the
+// transaction irrevocable also writes the overlay to the file. A call that accesses the file by another stream, a
+// descriptor or a name does the same.
 //
 // A stream of open_memstream makes no system call, but glibc moves its buffer when the buffer grows. Each record has an
 // image of the stream's contents, and a roll-back copies the image into the current buffer. fflush and fclose store the
@@ -128,7 +129,7 @@ inline bool is_latest_owned(tx& t, const FILE* f) noexcept {
     return d.frame_->parent == nullptr || s->newest->index >= d.frame_->mark.deferred;
 }
 
-/// Return how many bytes can be put into, or taken from, the ordinary buffer of a byte stream at once. Return 0 for
+/// Return how many bytes can be put into, or taken from, the ordinary buffer of a byte stream in one step. Return 0 for
 /// other streams. REQUIRES: is_latest_owned.
 inline std::size_t room_at_once(const FILE* f) noexcept {
     constexpr int asked = unbuffered | line_buffered | in_backup | putting;

@@ -11,7 +11,7 @@
 namespace tutti::libc {
 namespace {
 
-/// Reads from the file at position `at`, or at the kernel's position if `at` is negative. Returns false and sets errno
+/// Writes to the file at position `at`, or at the kernel's position if `at` is negative. Returns false and sets errno
 /// on failure.
 bool write_all(int fd, const char* from, std::size_t size, off64_t at) noexcept {
     while (size != 0) {

@@ -1,5 +1,5 @@
-// Folders that a transaction opens, reads and closes. A folder that a transaction opens exists at once, and a roll-back
-// closes it. To undo reads, a roll-back seeks back. If the transaction closes a folder, the commit closes it.
+// Folders that a transaction opens, reads and closes. A folder that a transaction opens exists immediately, and a
+// roll-back closes it. To undo reads, a roll-back seeks back. If the transaction closes a folder, the commit closes it.
 //
 // glibc's readdir returns a pointer into a buffer, which the next call changes without barriers. So blocks get a copy
 // of the entry that is written through barriers. Each folder has one copy, which is found by the address of the DIR.

@@ -2,9 +2,9 @@
 // release and abort. It also defines clones of two other functions: the load that checks whether a static is
 // initialised, and the registration of its destructor.
 //
-// A block that initialises a static acquires the real guard. So every other thread waits, or does whatever it does
-// while another thread initialises the static. The block writes the object through barriers. The end of the transaction
-// also decides the state of the guard:
+// A block that initialises a static acquires the real guard. So for every other thread, the block is like any thread
+// that initialises the static. Usually, the other thread waits. The block writes the object through barriers. The end
+// of the transaction also decides the state of the guard:
 //
 //   the block          the guard's bytes          what a thread outside of the block sees
 //   has acquired it    pending                    an initialisation in progress

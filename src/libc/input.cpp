@@ -23,8 +23,8 @@ private:
     FILE* f_;
 };
 
-/// Reads up to `size` bytes. If `last` is a character, stops after the first one in the input. Sets `n` to the number
-/// of bytes read.
+/// Reads up to `size` bytes. If `last` is a character, stops after the first `last` in the input. Sets `n` to the
+/// number of bytes read.
 bool read_until(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
     n = 0;
     file from{t, f};

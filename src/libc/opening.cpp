@@ -1,5 +1,5 @@
-// Implements open, openat, creat and mkstemp. If the file exists or is newly created, the descriptor is made at once,
-// so its number and the errors are exact.
+// Implements open, openat, creat and mkstemp. If the file exists or is newly created, the descriptor is made
+// immediately, so its number and the errors are exact.
 #include "libc/opening.hpp"
 
 #include <sys/sysmacros.h>

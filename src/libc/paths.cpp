@@ -1,6 +1,6 @@
-// Operations on files by name. A call that creates a name runs at once, and a roll-back removes the name. A call that
-// removes a name is irrevocable, because the kernel cannot restore the name without a time in which other processes
-// miss it.
+// Operations on files by name. A call that creates a name runs immediately, and a roll-back removes the name. A call
+// that removes a name is irrevocable. A roll-back could restore the name only later, and other processes might not find
+// the name meanwhile.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

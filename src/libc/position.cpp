@@ -1,6 +1,6 @@
-// The position in a file, and the state of a stream. A seek runs at once, so that its result is known, and a roll-back
-// undoes it by another seek (paper 004, figure 3). Output of the block that is not written yet is deferred to the
-// commit (file_overlay.hpp).
+// The position in a file, and the state of a stream. A seek runs immediately, so that its result is known, and a
+// roll-back undoes it by another seek (paper 004, figure 3). Output of the block that is not written yet is deferred to
+// the commit (file_overlay.hpp).
 #include "libc/file.hpp"
 #include "libc/memory.hpp"
 #include "tutti/libc/functions.hpp"

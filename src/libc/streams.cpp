@@ -1,4 +1,4 @@
-// Opens and closes streams. A stream that the transaction opens exists at once. A roll-back closes the stream, and
+// Opens and closes streams. A stream that the transaction opens exists immediately. A roll-back closes the stream, and
 // removes the file if the call created it. A stream that the transaction closes is closed at the commit. See
 // opening.hpp for the effects of opening a file, and file.hpp for the undo of earlier uses of a stream.
 #include <fcntl.h>
@@ -188,7 +188,7 @@ int putw(tx& t, int word, FILE* f) {
 }
 
 // The transaction owns the stream by glibc's lock, which has a counter. The program's flockfile increments the counter
-// at once, so that the stream stays locked after the commit. A roll-back decrements the counter again.
+// immediately, so that the stream stays locked after the commit. A roll-back decrements the counter again.
 void flockfile(tx& t, FILE* f) {
     const file of{t, f};
     auto* const undo = of.is_owned() ? prepare_undo<unlock_stream>(t) : nullptr;

@@ -1,7 +1,7 @@
 // Calls that notify other threads are deferred to the commit, so that those threads find the changes of the block.
 // Calls that wait for other threads are not in this file, because such a call might never return. The other threads do
-// not see the caller's changes before its end. While the caller runs alone, they cannot begin a transaction either. Use
-// retry instead.
+// not see the transaction's changes before its end. While the transaction runs alone, the other threads cannot begin a
+// transaction either. Use retry instead.
 #include <semaphore.h>
 
 #include <cerrno>

@@ -1,6 +1,6 @@
-// Reads and writes bytes through descriptors, and moves the position. In a regular file the position moves at once, and
-// a roll-back restores it (paper 004, figure 3). Output is irrevocable, because only the kernel knows how much of the
-// output the file accepts.
+// Reads and writes bytes through descriptors, and moves the position. In a regular file the position moves immediately,
+// and a roll-back restores it (paper 004, figure 3). Output is irrevocable, because only the kernel knows how much of
+// the output the file accepts.
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/uio.h>

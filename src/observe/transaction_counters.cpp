@@ -11,7 +11,7 @@ constinit std::atomic<bool> counting_library{false};
 bool transaction_counters::enter(const block_id& where, std::uint32_t attempt) noexcept {
     try {
         // Release, so that a thread that finds the site also finds its content. The pointer is stored only if the site
-        // has changed, which spares threads that read it a cache miss.
+        // has changed. Otherwise each store would cause a cache miss in threads that read the pointer.
         if (const site* const s = &site_of(where.at, where.name); entered_.load(std::memory_order_relaxed) != s)
             entered_.store(s, std::memory_order_release);
     } catch (const std::bad_alloc&) {}

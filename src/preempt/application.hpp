@@ -4,8 +4,8 @@
 // A tick may interrupt a library in the same way as the application's own code, and the next context may need a lock
 // that the library holds. So libraries that may hold a lock are excluded: they import functions that acquire locks, or
 // define malloc. The runtimes of C and C++ and of sanitizers are excluded, too. A lock that consists of atomic
-// variables in a library's own code is invisible. The user is responsible for this kind of lock, as for those in the
-// object itself.
+// variables in a library's own code is invisible. The user is responsible for this kind of lock, and for all locks in
+// the object with the procedures.
 #pragma once
 
 #include <vector>

@@ -73,7 +73,7 @@ struct context : level_list_node {
     std::atomic<bool> doomed{false};  // set by other threads: the context must be terminated in the middle of its run
     single_stepping single_steps;     // single steps to a place where the context may be terminated
 
-    // --- set while the context's code must not be preempted (set_no_preemption); used by its thread and handlers there
+    // --- set while the context must not be preempted (set_no_preemption); used by its thread and the handlers there
     std::atomic<std::uint32_t> no_preemption_depth{0};
     std::atomic<bool> tick_deferred{false};
 
@@ -83,7 +83,7 @@ struct context : level_list_node {
 
     // --- while it is parked
     bool is_waiting = false;              // the context is parked or about to be, and was not woken
-    core::descriptor* awaited = nullptr;  // null: none in particular
+    core::descriptor* awaited = nullptr;  // null: no particular transaction
     std::optional<base::deadline> wait_deadline;
     std::size_t parked_index = 0;          // index in parked_contexts, if `awaited` or `wait_deadline` is set
     core::descriptor* in_retry = nullptr;  // the descriptor that sleeps in retry, if the context waits for a retry

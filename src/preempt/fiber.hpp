@@ -20,7 +20,7 @@ class stack;
 
 class fiber {
 public:
-    /// Makes a fiber for the stack of the caller. The fiber becomes valid when it is first left.
+    /// Makes a fiber for the stack of the caller. The fiber becomes valid at the first switch away from it.
     fiber() noexcept = default;
     ~fiber();
     fiber(const fiber&) = delete;

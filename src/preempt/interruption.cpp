@@ -1,11 +1,11 @@
 // Ends the work of a context from outside. There are two reasons: the context has exceeded its time; or the scheduler
 // ends, and nothing can wake the context from its sleep in retry any more.
 //
-// No sleeper can be woken any more once all accepted work sleeps or waits for a place. (Sleepers have no place, so in
-// this state work waits for a place only if memory is exhausted.) The state begins when the last context falls asleep
-// or ends. The worker of that context then searches for work, finds no work, and interrupts a sleeper instead.
-// `end_waits` also wakes a worker for this purpose, and so does the thread that recycles a context that was being
-// interrupted.
+// Once all accepted work sleeps or waits for a place, no work is left that could wake a sleeper. (Sleepers have no
+// place, so in this situation work waits for a place only if memory is exhausted.) The situation begins when the last
+// context falls asleep or ends. The worker of that context then searches for work, finds no work, and interrupts a
+// sleeper instead. `end_waits` also wakes a worker for this purpose, and so does the thread that recycles a context
+// that was being interrupted.
 #include <algorithm>
 
 #include "core/lifecycle/interrupt.hpp"
@@ -92,8 +92,8 @@ context* scheduler::find_stranded() noexcept {
     if (!ending_waits_ || stranded_ != nullptr || parked_.sleepers() == 0 ||
         outstanding_ != parked_.sleepers() + admission_queue_.size())
         return nullptr;
-    // The context's own thread stores `sleeping_waiter` before it acquires the lock to sleep. It clears
-    // `sleeping_waiter` after the thread that wakes it has acquired the lock.
+    // The context's own thread stores `sleeping_waiter` before it acquires the lock to sleep. The context's thread
+    // clears `sleeping_waiter` only after the waking thread has acquired the lock.
     const auto can_be_ended = [](const std::unique_ptr<context>& c) {
         return c->sleeper != nullptr && c->sleeper->sleeping_waiter != nullptr;
     };
@@ -107,8 +107,9 @@ context* scheduler::find_stranded() noexcept {
 }
 
 void scheduler::interrupt_stranded(context& c) noexcept {
-    // If a thread of the program or a time limit has woken the context meanwhile, this call does nothing. The context's
-    // work may be over, and its later steps for its caller (executor::forget_interruption) must not be interrupted.
+    // This call does nothing if a thread of the program or a time limit has woken the context meanwhile. The context's
+    // procedure may then be over, and the server may have called executor::forget_interruption. Transactions that the
+    // context runs after that must not be interrupted.
     core::interrupt_sleeper(*stranded_);
     unpin(c);
     const adaptive_lock_guard guard{lock_};

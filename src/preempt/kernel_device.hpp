@@ -8,8 +8,8 @@
 
 namespace tutti::preempt {
 
-/// Returns the reason why the calling thread cannot have ticks of the kernel module, worded as the end of a sentence.
-/// Returns an empty text if the thread can.
+/// Returns the reason why the calling thread cannot get ticks from the kernel module, worded as the end of a sentence.
+/// Returns an empty text if the thread can get these ticks.
 [[nodiscard]] std::string kernel_device_problem();
 
 extern const tick_source kernel_ticks;

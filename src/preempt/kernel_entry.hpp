@@ -1,9 +1,10 @@
 // The code to which the kernel module redirects a worker. The entry saves every register of the interrupted code, lets
 // the worker check the queue (which may run other contexts meanwhile), and returns.
 //
-// For a signal handler, the kernel saves the registers in a frame, which the return from the handler needs. The entry
-// does this in user mode, below the red zone: pushes save the registers, and XSAVE saves the extended state. During the
-// worker's check, the extended state is that of a process's start, as the ABI requires at every call.
+// Before a signal handler, the kernel saves the registers in a frame, and the return from the handler restores them.
+// The entry saves and restores the registers in user mode, below the red zone. Pushes save the general registers, and
+// XSAVE saves the extended state. During the worker's check, the extended state is the same as at the start of a
+// process, as the ABI requires at every call.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
 // A list of contexts for each level of priority, and a bitmap of the non-empty lists.
 //
-// Within a level, contexts with a deadline come first, the earliest deadline first. The others follow in the order of
-// arrival. The lists are intrusive: a context is in one list at most. Not synchronized.
+// Within a level, contexts with a deadline come first, the earliest deadline first. Contexts without a deadline follow,
+// in the order in which they were added to the list. The lists are intrusive: a context is in one list at most. Not
+// synchronized.
 #pragma once
 
 #include <array>

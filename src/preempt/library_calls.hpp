@@ -1,11 +1,12 @@
 // Handles ticks where application code calls a library.
 //
 // A tick that interrupts library code is deferred. Some procedures spend their time in short calls of libraries, and
-// are in their own code for only a few nanoseconds out of a hundred. So most ticks would find library code again. But
-// whenever such a procedure calls the next function, it holds no lock of a library, as anywhere in its own code. So
-// each call of a library first checks whether something urgent waits. If so, the call handles a tick before the
-// function begins. Silvestri et al. handle ticks when a library function returns. Here, the tick is handled at the next
-// call after that return. A tick at the call leaves frames, return addresses and the unwinding of exceptions unchanged.
+// are in their own code for only a few nanoseconds out of a hundred. So most ticks would find library code. At each
+// call of a library function, however, such a procedure is still in its own code, where it holds no lock of a library.
+// Therefore each call of a library first checks whether something urgent waits. If so, the call handles a tick before
+// the function begins. Silvestri et al. handle ticks when a library function returns. Tutti handles the tick at the
+// next call after that return. A tick at the call leaves frames, return addresses and the unwinding of exceptions
+// unchanged.
 //
 // How it works: a call of another object goes through a word of the global offset table, which the dynamic linker fills
 // with the address of the function. This file replaces the address by that of a stub. The stub reads one flag, the
@@ -14,9 +15,9 @@
 // r11, which the dynamic linker's own stubs change as well.
 //
 // Not covered: calls through pointers, virtual functions of libraries, functions whose address the same object takes,
-// and calls of code compiled with -fno-plt. In the last two cases, the object also reads the words as addresses. If
-// such an address were a stub, a library could call back through the stub while the library holds a lock. There is one
-// stub for each function.
+// and calls of code compiled with -fno-plt. In the last two cases, the object also uses words of the table as addresses
+// of functions. If such an address were that of a stub, a library could call back through the stub while the library
+// holds a lock. There is one stub for each function.
 #pragma once
 
 #include "preempt/loaded_object.hpp"

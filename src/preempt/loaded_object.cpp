@@ -52,7 +52,8 @@ std::vector<loaded_object::range> loaded_object::code() const {
     return code;
 }
 
-/// The dynamic linker adds the base to most pointers of the dynamic section, but not to those of the kernel's object.
+/// The dynamic linker adds the base to most pointers of the dynamic section, but not to pointers of the object that the
+/// kernel provides (linux-vdso).
 std::uintptr_t loaded_object::address_of(std::uintptr_t pointer) const noexcept {
     return pointer < base_ ? base_ + pointer : pointer;
 }

@@ -17,7 +17,7 @@ struct context;
 
 enum class context_event : std::uint8_t {
     dispatched,  ///< the context begins: its first instruction comes next
-    preempted,   ///< a context of a higher level has taken its worker
+    preempted,   ///< a context of a higher level has taken this context's worker
     parked,      ///< the context waits for a transaction or sleeps in retry
     resumed,     ///< the context continues where it was interrupted
     finished,
@@ -42,8 +42,8 @@ struct idle_callback {
     bool (*run_idle)(void* self, const std::atomic<std::uint32_t>& wakeup_word, std::uint32_t seen,
                      base::deadline until) noexcept = nullptr;
     /// Ends a sleep inside `run_idle`. The wake-up word has changed before this call. Before `run_idle` sleeps, it must
-    /// announce the sleep by a store and check the wake-up word afterwards, both sequentially consistent. Any thread
-    /// may call `wake`, which must not block.
+    /// announce the sleep by a store and check the wake-up word afterwards. Both accesses must be sequentially
+    /// consistent. Any thread may call `wake`, which must not block.
     void (*wake)(void* self) noexcept = nullptr;
 };
 
@@ -73,7 +73,8 @@ struct options {
     idle_callback idle = {};
 };
 
-/// Counts since the start. They may be read at any time, and each is exact once the scheduler is drained.
+/// Counts since the scheduler's start. The counts may be read at any time, and each count is exact once the scheduler
+/// is drained.
 struct counts {
     std::uint64_t accepted = 0;
     std::uint64_t refused = 0;  // there was no room

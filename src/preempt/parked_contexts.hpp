@@ -14,12 +14,12 @@ namespace tutti::preempt {
 
 class parked_contexts {
 public:
-    /// Ensures that so many contexts can be parked without an allocation. @throws std::bad_alloc
+    /// Ensures that the given number of contexts can be parked without an allocation. @throws std::bad_alloc
     void make_room(std::size_t contexts) {
         if (contexts > listed_.capacity()) listed_.reserve(std::max(contexts, 2 * listed_.capacity()));
     }
-    /// Adds a context that is parked, or about to be parked. `awaited`: the descriptor of the transaction that it waits
-    /// for, or null. REQUIRES: make_room()
+    /// Adds a context that is parked, or about to be parked. `awaited`: the descriptor of the transaction that the
+    /// context waits for, or null. REQUIRES: make_room()
     void add(context& c, core::descriptor* awaited, std::optional<base::deadline> until) noexcept {
         c.is_waiting = true;
         c.awaited = awaited;

@@ -1,6 +1,7 @@
-// The queue of section III-C. Each level of priority has a list of started contexts (`active`, hot) and a list of
-// contexts that have not started (`unstarted`, cold). The highest level comes first. Within a level, started contexts
-// come first, because a started transaction is more likely to meet a conflict the longer it takes until its commit.
+// The queue of section III-C in Silvestri et al. (README.md). Each level of priority has a list of started contexts
+// (`active`, hot) and a list of contexts that have not started (`unstarted`, cold). The highest level comes first.
+// Within a level, started contexts come first, because a started transaction is more likely to meet a conflict the
+// longer it takes until its commit.
 //
 // Unstarted contexts belong to all workers. An active context belongs to the worker that started it, because compiled
 // code may keep the address of a thread-local variable across any instruction. With migration, all workers share one
@@ -12,8 +13,8 @@
 // 2.0 for calls of 5 us, and 2.1 for 17 us. The ratio is 0.7 for calls of 1 us, and 0.2 for empty calls. A trivial call
 // of a server costs its worker 6 us, so separate lists would gain nothing for a server.
 //
-// A preempted context is put back only after the context that replaces it has been taken. Otherwise, if the preempted
-// context was promoted to the level of its replacement, the preempted one would come first.
+// A preempted context is put back only after the context that replaces it has been taken. Otherwise a preempted context
+// that was promoted to the level of its replacement would be taken first.
 //
 // Not synchronized. The scheduler's lock guards it.
 #pragma once

@@ -4,12 +4,12 @@
 // A context whose stack has overflowed steps for as long as necessary. A doomed context alternates: it steps for a
 // period and then runs freely for about as long. So the context takes at most about twice its usual time to reach a
 // place where it may be terminated. Each period of steps has twice as many instructions as the previous one. So if a
-// procedure repeatedly returns to its own code, a step finds the procedure there, however short its stay. At the
-// latest, this happens when a period is as long as the time between two stays.
+// procedure repeatedly returns to its own code, some step finds the procedure there, however short its stays are. A
+// period that is as long as the time between two stays is sufficient.
 //
-// While it steps, a doomed context makes only system calls that are known to be harmless. Before any other system call
-// the period ends, and only ticks may find the code after that call. Otherwise a trap could come while SIGTRAP is
-// blocked, or in a new process or thread, and would end the process.
+// While it steps, a doomed context makes only system calls that are known to be harmless. The period ends before any
+// other system call. So only a tick, and no trap, can find the code directly after that call. Such a call may block
+// SIGTRAP, or start a process or a thread. A trap after the call would then end the process.
 #pragma once
 
 #include <ucontext.h>

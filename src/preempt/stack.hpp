@@ -27,7 +27,7 @@ public:
     [[nodiscard]] char* top() const noexcept { return mapping_ + mapping_bytes_; }
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-    /// Return the begin and the size of the mapping, which includes everything that may be opened.
+    /// Return the start and the size of the mapping, which includes everything that may be opened.
     [[nodiscard]] const char* mapping() const noexcept { return mapping_; }
     [[nodiscard]] std::size_t mapping_bytes() const noexcept { return mapping_bytes_; }
 
@@ -49,7 +49,7 @@ public:
     void close() noexcept;
 
     static constexpr unsigned reserves = 3;                   // for a signal, an exception, and single steps
-    static constexpr std::size_t reserve_bytes = 256 * 1024;  // of each
+    static constexpr std::size_t reserve_bytes = 256 * 1024;  // size of each reserve
     static constexpr std::size_t termination_area_bytes = 64 * 1024;
     static constexpr std::size_t guard_bytes = 64 * 1024;
 

@@ -89,8 +89,8 @@ struct tick_source {
 void make_timer(tick_target& t);
 void delete_timer(tick_target& t) noexcept;
 /// Sets the flag that is checked where critical regions end. Returns true if the caller must send a tick. Returns false
-/// if the worker notices the flag at once. Also returns false if another caller has set the flag and the worker has not
-/// reacted yet, because that caller sends a tick. The tick repeats until the worker handles it.
+/// if the worker notices the flag within `flag_timeout`. Also returns false if another caller has set the flag and the
+/// worker has not reacted yet, because that caller sends a tick. The tick repeats until the worker handles it.
 [[nodiscard]] bool must_send_tick(tick_target& t) noexcept;
 
 /// Sends the signal now.

@@ -14,8 +14,8 @@
 // State that the kernel keeps per thread remains the worker's: signal masks, priorities, processors, gettid.
 // Restartable sequences (rseq) are such state, but the C library keeps their area in the block. The kernel would
 // continue to write to the lender's area, so sched_getcpu would return the processor on which the lender fell asleep.
-// Therefore the lender unregisters its area, and the C library then asks the kernel, as it did before such areas
-// existed.
+// Therefore the lender unregisters its area, and the C library then asks the kernel for the processor. Older C
+// libraries, without such areas, always ask the kernel.
 #pragma once
 
 #include <pthread.h>

@@ -70,9 +70,9 @@ void count(std::atomic<std::uint64_t>& what) noexcept {
     what.store(what.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-/// Copies the thread's view of the version clock. The view belongs to the thread, because it depends on the thread
-/// whether others move the clock, and whether the clock's deferred mode pays off. If each context had a view of its
-/// own, it would mistake other contexts on the same worker for other writers (algorithms/version_clock.hpp).
+/// Copies the thread's view of the version clock. The view belongs to the thread. It depends on the thread whether
+/// other threads move the clock, and whether the clock's deferred mode pays off. If each context had a view of its own,
+/// the context would mistake other contexts on the same worker for other writers (algorithms/version_clock.hpp).
 void copy_clock_view(const core::clock_view& from, core::clock_view& to) noexcept {
     to.own = from.own;
     to.counted = from.counted;
@@ -282,10 +282,11 @@ void worker::leave_finished(context& c) noexcept {
 void worker::leave(leave_reason why) noexcept {
     context& c = *running_;
     c.transaction = detail::current_transaction;
-    // From here on, other transactions may take what a preempted context owns. A context that parks itself owns nothing
-    // for which others wait long (core/waiting/waiting.hpp), and may be inside a barrier, which would not notice the
-    // loss. A context that is parked for the network keeps what it owns, like a thread that sleeps, because its commit
-    // may be in progress on another node.
+    // From here on, other transactions may take what a preempted context owns. They may not take anything from a
+    // context that parks itself, for two reasons. Such a context owns nothing for which other transactions wait long
+    // (core/waiting/waiting.hpp). It may also be inside a barrier, which would not notice the loss. A context that is
+    // parked for the network keeps what it owns, like a thread that sleeps, because its commit may be in progress on
+    // another node.
     if (why == leave_reason::preempted) for_each_open(c.transaction, core::suspend);
     departed_.reason = why;
     end_traps();

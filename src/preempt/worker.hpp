@@ -67,7 +67,7 @@ public:
     /// Gives the worker's thread a real-time priority, or withdraws that priority. Any thread may call this.
     void set_realtime(bool on) noexcept;
 
-    /// Makes the worker's thread check its context at once, in the handler of ticks. Any thread may call this.
+    /// Makes the worker's thread check its context immediately, in the handler of ticks. Any thread may call this.
     void interrupt_thread() noexcept { send_tick(target_); }
 
     [[nodiscard]] unsigned number() const noexcept { return number_; }
@@ -82,8 +82,8 @@ public:
 
     /// Makes the worker check the queue as soon as it enters the next context.
     void check_soon() noexcept { target_.urgent.store(true, std::memory_order_relaxed); }
-    /// Returns the time when the first of the worker's parked contexts is to be woken. The end of the clock means
-    /// never.
+    /// Returns the time when the first of the worker's parked contexts is to be woken. Returns base::deadline::max() if
+    /// there is no such time.
     [[nodiscard]] base::deadline next_wakeup() const noexcept { return next_wakeup_; }
     void clear_next_wakeup() noexcept { next_wakeup_ = base::deadline::max(); }
     void wake_at_latest(base::deadline until) noexcept { next_wakeup_ = std::min(next_wakeup_, until); }
@@ -135,8 +135,9 @@ private:
     bool terminates_doomed(ucontext_t& where) noexcept;
     [[nodiscard]] bool may_terminate(const context& c, const ucontext_t& where) const noexcept;
     [[nodiscard]] bool may_terminate_doomed(const context& c, const ucontext_t& where) const noexcept;
-    /// Makes the interrupted code continue with single steps. Call this at the end of a tick's handler. After a fault
-    /// in the handler itself, only the handler would step.
+    /// Makes the interrupted code continue with single steps, if the running context is stepping. Call this at the end
+    /// of a tick's handler. Stepping that a stack overflow in the handler itself has started would otherwise end when
+    /// the handler returns.
     void keep_stepping(ucontext_t& where) const noexcept;
     static bool terminate(context& c, ucontext_t& where) noexcept;
     static void finish_termination(context* of) noexcept;
@@ -155,8 +156,8 @@ private:
     // loop. The handlers of the same thread read this flag.
     std::atomic<bool> off_context_{true};
     departed_context departed_;  // the context that has just left the worker
-    context* chosen_ = nullptr;  // the context that replaces it
-    core::clock_view clock_;     // the view of the context that has just left
+    context* chosen_ = nullptr;  // the context that replaces `running_`
+    core::clock_view clock_;     // the thread's view of the version clock, between two contexts
     base::deadline next_wakeup_ = base::deadline::max();
     std::atomic<std::uint64_t> ticks_by_signal_{0}, ticks_by_kernel_{0}, ticks_deferred_{0};
 

@@ -5,7 +5,7 @@
 
 namespace tutti::secure {
 
-/// If a list is empty, OpenSSL and its configuration choose the ciphers.
+/// If a list of ciphers is empty, OpenSSL and its configuration choose these ciphers.
 struct protocol_choice {
     std::string minimum_version = "1.2";  ///< 1.2 or 1.3
     std::string ciphers{};                ///< ciphers of TLS 1.2, in the format of openssl-ciphers(1)

@@ -23,7 +23,8 @@ struct address {
 
 [[nodiscard]] bool is_of_zeromq(std::string_view text) noexcept;
 
-/// Parses an address. Throws wire_error, also if the address is beyond loopback and the traffic is not `encrypted`.
+/// Parses an address. Throws wire_error if the text is not a valid address, or if the address is beyond loopback and
+/// the traffic is not `encrypted`.
 [[nodiscard]] address parse_address(std::string_view text, bool encrypted = false);
 
 /// Parses a numeric host and a port. Port 0, with which the system chooses a port, is allowed only with `any_port`.

@@ -56,7 +56,7 @@ public:
     }
     template <structure<writer> T>
     void operator()(const T& value) {
-        const_cast<T&>(value).fields(*this);  // both directions share one list of fields; this one only reads
+        const_cast<T&>(value).fields(*this);  // reader::operator() calls the same `fields`; writer changes no field
     }
 
 private:

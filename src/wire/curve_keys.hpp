@@ -26,8 +26,9 @@ struct curve_keys {
     node_number own = 0;           ///< the node that the secret key belongs to
     std::vector<curve_key> nodes;  ///< the public keys
 
-    /// Reads the keys. Throws wire_error, also if two nodes have the same key, if the number of keys is not `nodes`, or
-    /// if the private key does not belong to node `self`. Without `self`, the private key must belong to any node.
+    /// Reads the keys. Throws wire_error if a file cannot be read or has no valid key. Also throws wire_error if two
+    /// nodes have the same key, or if the number of public keys is not `nodes`. The private key must belong to node
+    /// `self`, or wire_error is thrown. Without `self`, the private key must belong to one of the nodes.
     [[nodiscard]] static curve_keys read(const curve_files& files, std::optional<node_number> self, std::size_t nodes);
     /// Returns the node with that public key.
     [[nodiscard]] std::optional<node_number> owner_of(const curve_key& shown) const noexcept;

@@ -48,7 +48,7 @@ enum class message_type : std::uint8_t {
     timeline_reply,    ///< only to observers
     invalidate,        ///< to nodes with a copy of an object; answered by invalidate_reply; the sender does not wait
     invalidate_reply,  ///< also sent without a request
-    rejoin_request,    ///< of a process that replaces a lost one; answered by ownership_report, now or never
+    rejoin_request,    ///< from a process that replaces a lost one; ownership_report answers immediately, or never
     ownership_report,
     rejoin_done,  ///< the returning process knows all that it needs; answered by rejoin_ack
     rejoin_ack,
@@ -138,7 +138,7 @@ struct transaction_name {
 };
 
 /// The order of two transactions that conflict on an object. The transaction with the higher rank precedes. With equal
-/// ranks, the older transaction precedes, and with equal ages, the transaction of the lower node.
+/// ranks, the older transaction precedes, and with equal ages, the transaction of the node with the lower number.
 struct precedence {
     std::int64_t rank = 0;
     std::uint64_t age = 0;  ///< the clock when the execution drew it, unique on its node; 0: younger than all
@@ -163,11 +163,11 @@ struct fetch {
 
 enum class lookup_result : std::uint8_t {
     here,       ///< the answer has the value, or says that the object does not exist
-    elsewhere,  ///< the node `owner` has it: ask that node
-    busy,       ///< a commit of `owner` has locked it, or an irrevocable block waits for it
-    in_doubt,   ///< a commit of `owner` has locked it, and that node is lost
+    elsewhere,  ///< the node `owner` has the object: ask that node
+    busy,       ///< a commit of `owner` has locked the object, or an irrevocable block waits for the object
+    in_doubt,   ///< a commit of `owner` has locked the object, and that node is lost
     too_old,    ///< no node has kept the value of the requested time
-    later,      ///< the answer has no room for it: ask again
+    later,      ///< the answer has no room for the object: ask again
     too_large,  ///< the object is too large for any answer
 };
 constexpr lookup_result last(lookup_result) noexcept { return lookup_result::too_large; }
@@ -268,7 +268,7 @@ enum class decider : std::uint8_t {
     sender,             ///< the sender, once it has all answers, by decide
     sender_of_several,  ///< as `sender`, with more than one other node, which the prepare names
     all_of_several,     ///< all participants together: the transaction has committed once each of them has said yes
-    receiver,           ///< a yes is the commit, and is carried out before it is sent
+    receiver,           ///< a yes is the commit, which the receiver carries out before it sends the yes
     receiver_held,      ///< a yes is the commit; the locks stay until the sender, which has a part, sends decide
 };
 constexpr decider last(decider) noexcept { return decider::receiver_held; }
@@ -324,10 +324,10 @@ struct fate_query {
 /// A participant's knowledge about a transaction, if the participant knows the decision or has lost the node that
 /// decides.
 enum class transaction_fate : std::uint8_t {
-    unknown,    ///< the participant never got the decision, or forgot it; with its clock at the prepare, or 0
+    unknown,    ///< the participant never got the decision, or forgot it; `version`: clock at the prepare, or 0
     aborted,    ///< the participant got this decision, or has not said yes and never will
     committed,  ///< the participant got this decision
-    prepared,   ///< unknown, and the participant said yes to an all_of_several prepare; with its clock then
+    prepared,   ///< as unknown, but the participant said yes to an all_of_several prepare; `version`: clock then
 };
 constexpr transaction_fate last(transaction_fate) noexcept { return transaction_fate::prepared; }
 
@@ -403,7 +403,7 @@ struct list_part {
 /// The sender's knowledge about objects whose home is another node.
 struct ownership_report {
     std::uint64_t round = 0;   ///< the round of the rejoin_request
-    std::uint64_t number = 0;  ///< of the sender's ownership reports: another report may have other content
+    std::uint64_t number = 0;  ///< number among the sender's ownership reports, which may differ in content
     std::uint64_t era = 0;     ///< the highest era of processes that came back with the receiver's or the sender's
                                ///< number
     list_part list;

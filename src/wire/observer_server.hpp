@@ -3,9 +3,9 @@
 // and makes the answers. Each observer has at most one pending request.
 //
 // An observer cannot change what nodes agree on, except by `resolve_doubt`, by which an operator decides a transaction
-// whose outcome no node knows. Only those fields of a request's header are used that identify the request; for example,
-// its clock is ignored. The transport disconnects an observer that sends anything else, or that is silent for as long
-// as nodes wait for each other.
+// whose outcome no node knows. From a request's header, this class uses only the fields that identify the request. For
+// example, it ignores the header's clock. The transport disconnects an observer that sends anything else, or that is
+// silent for as long as nodes wait for each other.
 //
 // Thread safety: any thread may call `describe`. Only the reading thread may call the other members.
 #pragma once

@@ -30,8 +30,8 @@ public:
     simulated_network(std::uint64_t seed, network_conditions how, receiver deliver)
         : random_{seed}, conditions_{how}, deliver_{std::move(deliver)} {}
 
-    /// Sends a frame. If `is_reliable`, the frame may be late or arrive twice, but is not lost, as if its sender
-    /// repeated it until an acknowledgement.
+    /// Sends a frame. If `is_reliable`, the frame may be late or arrive twice, but is not lost. It is as if the sender
+    /// repeated the frame until the receiver acknowledged it.
     void send(node_number from, node_number to, std::string frame, bool is_reliable);
     void after(std::uint64_t delay, std::function<void()> what);
     /// Executes the next event. Returns false if no event is left.

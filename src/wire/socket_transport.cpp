@@ -129,8 +129,9 @@ void socket_transport::flush(peer& one) {
     p.sending = true;
     const std::shared_ptr<connection> link = p.current_connection;  // the socket stays open while this thread sends
     // Breaks the connection off if bytes could not be encrypted or sent. No more bytes may follow, so `sending` stays
-    // true. The reading thread is not notified, because that needs memory, which may be lacking. It finds the end after
-    // all received bytes. So the last decision of the other process, which may have ended, is still read.
+    // true. The reading thread is not notified, because that needs memory, which may be lacking. The reading thread
+    // finds the end after all received bytes. So it still reads the last decision of the other process, which may have
+    // ended.
     const auto break_off = [&] { ::shutdown(link->socket.native_handle(), SHUT_RDWR); };
     for (;;) {
         if (p.in_flight_from == p.in_flight.size()) {

@@ -83,9 +83,9 @@ private:
 /// member may be called from any thread.
 class tls {
 public:
-    /// Reads the files. Throws wire_error, also if other sides would refuse this side's own certificate. They would
-    /// refuse it if it has expired, if the authority has not signed it, or if it is not made for any of `own_names`. If
-    /// `own_names` is empty, any name is accepted.
+    /// Reads the files. Throws wire_error if a file or a setting is missing or unusable, or if other sides would refuse
+    /// this side's own certificate. Other sides refuse a certificate that has expired, that the authority has not
+    /// signed, or that is not made for any of `own_names`. If `own_names` is empty, any name is accepted.
     tls(const tls_files& files, const std::vector<std::string>& own_names);
 
     /// Makes the calling side of a connection. The handshake fails if the other side's certificate is not made for the
@@ -101,7 +101,7 @@ private:
 
 /// Returns the answer to a peer that does not use TLS: an unencrypted alert, which shows the reason.
 [[nodiscard]] std::string_view alert_in_the_clear() noexcept;
-/// Returns true if the bytes look like the begin of a TLS handshake. looks_like_alert does the same for an alert.
+/// Returns true if the bytes look like the start of a TLS handshake. looks_like_alert does the same for an alert.
 [[nodiscard]] bool looks_like_handshake(std::string_view bytes) noexcept;
 [[nodiscard]] bool looks_like_alert(std::string_view bytes) noexcept;
 

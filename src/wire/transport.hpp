@@ -37,8 +37,9 @@ struct transport_options {
     std::size_t max_pending_handshakes = 64;
 };
 
-/// Parses the addresses of all nodes, which must differ, and be of one kind. Throws wire_error, also if the addresses
-/// do not match the files for encryption.
+/// Parses the addresses of all nodes. Throws wire_error if an address is invalid, if two nodes have the same address,
+/// or if the addresses are of different kinds. Also throws wire_error if the addresses do not match the files for
+/// encryption. Also throws wire_error for addresses of ZeroMQ if this library was built without ZeroMQ.
 [[nodiscard]] std::vector<address> addresses_of(const transport_options& how);
 
 class transport {
@@ -58,7 +59,7 @@ public:
         /// Returns true if the latest process of that node is admitted. Before that, the node is sent only messages
         /// about rejoining. Any thread that sends may call this function, which must not send.
         [[nodiscard]] virtual bool has_admitted(node_number node) const noexcept = 0;
-        /// Sends any message to a node to which nothing was sent during a heartbeat interval.
+        /// Sends any message to a node to which this node has sent nothing during a heartbeat interval.
         virtual void heartbeat(node_number node) = 0;
     };
 
@@ -74,7 +75,7 @@ public:
     /// Sends a frame. Returns false if that node is lost or not admitted. Never blocks: bytes that cannot be sent now
     /// are kept. A frame that the handler sends as an answer waits until the whole read is processed. Frames of one
     /// thread to one node arrive in the order of their sends, and so do frames whose sends are otherwise ordered.
-    /// Throws std::bad_alloc; then either the whole frame is sent, or nothing.
+    /// Throws std::bad_alloc. After this exception, either the whole frame is sent, or nothing.
     virtual bool send(node_number to, header h, std::string_view body) = 0;
     /// Returns true if any other node had already begun when this process joined. Then this process has to be admitted.
     /// has_begun returns the same for one node, but true only while that node is connected.
@@ -84,8 +85,8 @@ public:
     virtual void begin() = 0;
     /// Returns the process of that node that this process is connected with, or 0 without a connection.
     [[nodiscard]] virtual std::uint64_t process_of(node_number n) const = 0;
-    /// Ends the connection to a node. This node counts the other node as lost at once. The other node notices the end
-    /// at its next read.
+    /// Ends the connection to a node. This node immediately counts the other node as lost. The other node notices the
+    /// end at its next read.
     virtual void disconnect(node_number to) noexcept = 0;
     /// Adds the counters of traffic, peers and observers to `to`.
     virtual void describe(cluster::node_status& to) const = 0;

@@ -93,8 +93,8 @@ bool transport_base::send(node_number to, header h, std::string_view body) {
 
 // ---- watching the peers
 
-// Counts heartbeat intervals instead of time. A process that was stopped has not heard any node for long. When it
-// continues, it must not count all nodes as lost.
+// Counts heartbeat intervals instead of time. A process that was stopped has not heard from any node for a long time.
+// When that process continues, it must not count all nodes as lost.
 void transport_base::send_heartbeats() {
     for (peer* const p : peers_) {
         if (!p->open.load(std::memory_order_acquire)) continue;

@@ -48,7 +48,7 @@ protected:
         std::atomic<std::int64_t> lost_at{0};        // milliseconds of the steady clock; 0: not lost
 
         // The output:
-        std::mutex& guard;  // the lock of its node
+        std::mutex& guard;  // the lock of the peer's node
         std::string output;
         bool has_sent = false;  // this node has sent something since the last heartbeat
         bool doomed = false;    // too much output is unread; the peer will be ended
@@ -130,24 +130,25 @@ protected:
 
     /// Throws the wire_error for a node that cannot listen at its own address.
     [[noreturn]] void refuse_to_listen(int error, const std::string& in_words) const;
-    /// Returns the hello of this node. It is the same for all receivers, apart from the flags `flags`.
+    /// Returns the hello of this node. The hello is the same for all receivers, apart from the flags `flags`.
     [[nodiscard]] std::string own_hello(std::uint64_t flags = 0);
-    /// Returns true if a hello of our protocol version is from this cluster, and from the right node. The right node is
-    /// `called`. If `called` is not a node's number, the hello is right if the sender `may_call`. Reports a problem if
-    /// the hello is not accepted.
+    /// Returns true if this node accepts a hello of our protocol version. The hello must be from this cluster. If this
+    /// node has called node `called`, the hello must be from that node. That node must not be connected with another
+    /// process of this node's number. If `called` is not a node's number, the sender has called, and `may_call` must be
+    /// true. Reports or records the problem if the hello is not accepted.
     [[nodiscard]] bool accepts_hello(const header& got, const hello& received, node_number called, bool may_call);
     void report_version_mismatch(const header& got);
     /// Makes await_all() fail with this error.
     void report_problem(std::string what);
-    /// Records a problem with an unknown client. The nodes join in spite of the problem, so it is reported only if they
-    /// fail to join.
+    /// Records a problem with an unknown client. The nodes join in spite of the problem, so the problem is reported
+    /// only if the nodes fail to join.
     void record_problem(std::string what);
     void on_peer_joined(peer& p, const header& hello);
     [[nodiscard]] bool has_begun() const noexcept { return begun_.load(std::memory_order_relaxed); }
     [[nodiscard]] bool is_node(node_number n) const noexcept { return n < peers_.size(); }
     /// Returns the node's name for messages.
     [[nodiscard]] std::string name_of(node_number n) const;
-    /// Waits until all nodes have joined. Throws wire_error if some do not join, or if a problem was reported.
+    /// Waits until all nodes have joined. Throws wire_error if some nodes do not join, or if a problem was reported.
     void await_all();
 
     const transport_options options_;

@@ -36,9 +36,9 @@ protected:
     zeromq_call() = default;
 };
 
-/// Calls a node. Only `io` runs callbacks. If `keys` is null, the connection is not encrypted. Throws wire_error, also
-/// if this library was built without ZeroMQ. REQUIRES: `to` is an address of ZeroMQ. `keys` contains a key of node
-/// `whom`, and stays valid until `io` has stopped.
+/// Calls a node. Only `io` runs callbacks. If `keys` is null, the connection is not encrypted. Throws wire_error if the
+/// call cannot be started, for example because this library was built without ZeroMQ. REQUIRES: `to` is an address of
+/// ZeroMQ. `keys` contains a key of node `whom`, and stays valid until `io` has stopped.
 [[nodiscard]] std::unique_ptr<zeromq_call> call_over_zeromq(asio::io_context& io, const address& to,
                                                             const curve_keys* keys, node_number whom,
                                                             zeromq_call::stage_callback then);

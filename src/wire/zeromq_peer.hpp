@@ -14,7 +14,7 @@ struct zeromq_transport::called_peer final : peer {
 
     // Guarded by `guard` once the peer is open. Before that, only the reading thread uses these members.
     zmq_socket out;             // null: the node is lost, or not called now
-    std::size_t sent_from = 0;  // of `output`: libzmq has all bytes before this
+    std::size_t sent_from = 0;  // position in `output`: libzmq has all bytes before it
 
     std::atomic<bool> stuck{false};   // libzmq's queue is full: the reading thread waits for room
     std::atomic<bool> to_end{false};  // any thread may set this

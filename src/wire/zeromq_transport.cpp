@@ -60,8 +60,8 @@ zeromq_transport::zeromq_transport(const transport_options& how, std::vector<add
 }
 
 zeromq_transport::~zeromq_transport() {
-    // The output may contain the decision of the last commit. So this waits until libzmq has all output, and sets a
-    // linger time, within which libzmq passes the output to the kernel.
+    // The output may contain the decision of the last commit. So the destructor waits until libzmq has all output, and
+    // sets a linger time, within which libzmq passes the output to the kernel.
     const auto limit = clock::now() + farewell;
     for (std::size_t n = 0; n < peers_.size(); ++n) {
         const std::shared_ptr<peer> p = peers_.share(n);
@@ -135,7 +135,7 @@ void zeromq_transport::wait_until(clock::time_point until) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()).count();
     static_cast<void>(::poll(awaited_.data(), awaited_.size(), static_cast<int>(std::max<std::int64_t>(left, 0))));
     std::uint64_t rung = 0;
-    if (::read(wakeup_fd_, &rung, sizeof rung) < 0) return;  // no thread has written to it
+    if (::read(wakeup_fd_, &rung, sizeof rung) < 0) return;  // no thread has written to wakeup_fd_
 }
 
 /// Receives messages. Returns false if there may be more.
@@ -172,8 +172,8 @@ void zeromq_transport::receive(connection_number from, zmq_message& what, bool w
     auto at = incoming_.find(from);
     if (at == incoming_.end()) {
         // The monitor's events about earlier connections with the same descriptor must be handled first. libzmq's
-        // thread reported these events before it closed those connections. Only afterwards, it opened this connection
-        // and delivered this message.
+        // thread reported these events before it closed those connections. Only afterwards did libzmq's thread open
+        // this connection and deliver this message.
         process_router_events();
         const int descriptor = what.descriptor();
         if (!connections_.contains(descriptor)) return;  // the connection has been closed meanwhile
@@ -323,8 +323,10 @@ void zeromq_transport::flush_output(called_peer& p) {
 }
 
 void zeromq_transport::end_soon(peer& p) {
+    // The system call in wake_reader orders this store before the wake-up. In the reading thread, the system call that
+    // reads wakeup_fd_ orders the wake-up before the load of `to_end`.
     as_called_peer(p).to_end.store(true, std::memory_order_relaxed);
-    wake_reader();  // orders both by its system call, like the read in the reading thread
+    wake_reader();
 }
 
 void zeromq_transport::close_connection(peer& one) noexcept {

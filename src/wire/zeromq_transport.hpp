@@ -3,10 +3,10 @@
 // between.
 //
 // *A ROUTER receives, and a DEALER for each other node sends*, as in ZRE (RFC 36 of ZeroMQ, Hintjens). Two threads must
-// not use a socket of libzmq at once, so each socket has one owner at a time. The reading thread owns the ROUTER, which
-// reports the connection of each message. A thread that sends to a node owns that node's DEALER while it holds the
-// node's lock. So the sending thread does not have to wake another thread, and notices when the queue is full. PAIR
-// would need a port for each node, and PUSH does not report the sender.
+// not use a socket of libzmq at the same time, so each socket has one owner at a time. The reading thread owns the
+// ROUTER, which reports the connection of each message. A thread that sends to a node owns that node's DEALER while it
+// holds the node's lock. So the sending thread does not have to wake another thread, and notices when the queue is
+// full. PAIR would need a port for each node, and PUSH does not report the sender.
 //
 // *A DEALER makes one connection in its life*, and libzmq does not connect it again. So bytes that are sent by one
 // DEALER arrive at one process, or are lost. Each call uses a new DEALER, and each process of a node is a new peer.
@@ -14,15 +14,16 @@
 // used again.
 //
 // *A stream*: one message of ZeroMQ is a piece of the bytes to a node, at most `max_zeromq_message_bytes` long. libzmq
-// disconnects a sender of a larger message, and split_frames() a sender of an invalid frame.
+// disconnects the sender of a larger message. This node disconnects the sender of a frame that split_frames() finds
+// invalid.
 //
 // *Connections*: a pair of nodes has two connections, one for each direction, opened by the sender. The nodes are
 // connected once each has called the other and has got an answer from the same process that has called it. A node whose
 // cluster has begun calls only nodes that have called it. A node notices the loss of another node when the connection
-// from that node ends (libzmq's monitor). It then ends its own connection to that node, so that the other node notices,
-// too. libzmq's heartbeats are not used: ours (`heartbeat`) also go through the other node's reading thread. libzmq has
-// no function to close one connection of a ROUTER. Therefore bytes are dropped if they arrive over a connection that
-// belongs to neither a node nor an observer, or that has sent invalid bytes.
+// from that node ends (libzmq's monitor). The noticing node then ends its own connection to the other node, so that the
+// other node notices the loss, too. libzmq's heartbeats are not used: ours (`heartbeat`) also go through the other
+// node's reading thread. libzmq has no function to close one connection of a ROUTER. Therefore bytes are dropped if
+// they arrive over a connection that belongs to neither a node nor an observer, or that has sent invalid bytes.
 //
 // *A full queue*: if libzmq's queue is full, the rest of the output stays in this process, up to `max_unsent_bytes`.
 // Beyond this limit, the node is disconnected. While a connection lasts, no bytes are dropped. Bytes that libzmq has

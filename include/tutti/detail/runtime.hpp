@@ -174,6 +174,7 @@ struct access {
         return before < bound || before - bound == t.own_writer_;
     }
 
+    /// Writes a variable by the rules of the transaction's algorithm.
     TUTTI_ALWAYS_INLINE static void write(tx& t, cell& to, word value) {
         annotate::release(&to);
         t.operations_->write(t, to, value);

@@ -10,7 +10,7 @@ namespace tutti::api {
 
 /// Chooses the algorithm of processes with language-level blocks, unless the environment has chosen one. Ends the
 /// process with a message if the chosen algorithm does not write in place. Language-level blocks require writes in
-/// place, because GCC reads thread-local memory, and memory that a block has allocated, without barriers. It does so
+/// place, because GCC reads thread-local memory, and memory that a block has allocated, without barriers. GCC does so
 /// even after a write through a barrier. Called when src/itm is loaded.
 TUTTI_EXPORT void prepare_for_language() noexcept;
 

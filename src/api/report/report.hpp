@@ -31,7 +31,7 @@ TUTTI_EXPORT void reset_report() noexcept;
 /// Starts counting if a report is wanted.
 void begin_report();
 
-/// Writes the report to the file that TUTTI_REPORT names, if it is set.
+/// Writes the report to the file that TUTTI_REPORT selects. Does nothing if no report is wanted.
 void write_report();
 
 }  // namespace tutti::api

@@ -135,8 +135,8 @@ void print_on_signals() {
         const bool ignored = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN;
         const bool unset = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
         if (!unset && !(ignored && s == SIGQUIT)) continue;
-        // SIGINT and SIGTERM are handled only once, so that a second Ctrl-C ends the process at once if the printing
-        // hangs.
+        // SIGINT and SIGTERM are handled only once, so that a second Ctrl-C ends the process immediately if the
+        // printing hangs.
         action.sa_flags = SA_SIGINFO | SA_RESTART | (s == SIGQUIT ? 0 : static_cast<int>(SA_RESETHAND));
         ::sigaction(s, &action, nullptr);
     }
