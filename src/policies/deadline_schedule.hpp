@@ -36,8 +36,8 @@ inline base::deadline before(base::deadline due, double nanoseconds) noexcept {
     return due - std::chrono::nanoseconds{static_cast<std::int64_t>(nanoseconds)};
 }
 
-/// Returns the times after which attempts are stricter, calculated only by factors of L. `expected` is L, or 0 if L is
-/// not known.
+/// Returns the times from which attempts are stricter. Each of them is `due` minus a multiple of L; `tuning` has the
+/// factors. L is the duration of an optimistic attempt. `expected` is L, or 0 if L is not known.
 inline core::deadline_schedule make_schedule(base::deadline due, std::chrono::nanoseconds expected,
                                              const deadline_tuning& tuning) noexcept {
     const auto usual = static_cast<double>(expected.count());

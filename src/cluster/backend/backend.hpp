@@ -11,12 +11,12 @@
 //         snapshot, unless the caller asks for `now`.
 //   ENG3  commit: at one instant between call and return, all of `checks` had those versions, and the writes took
 //         effect together. Otherwise nothing is ever written (conflict).
-//   ENG4  unknown: ENG3 may still become true, also after the return, but at most once. No other result is uncertain:
-//         `unreachable` means that nothing was written, and nothing will be.
+//   ENG4  A commit with the result `unknown` may still take effect as in ENG3, also after the return, but at most once.
+//         No other result is uncertain: `unreachable` means that nothing was written, and nothing will be.
 //   ENG5  A feed reports every write to the keys of its engine that takes effect after the feed was opened.
-//   ENG6  An engine that can be followed numbers its commits by versions, ascending in their order. get accepts any
-//         earlier version as a snapshot. `open_record_feed` reports the writes of commits in that order, and all writes
-//         of one commit at once.
+//   ENG6  An engine that can be followed numbers its commits by versions that ascend in the order of the commits. get
+//         accepts any earlier version as a snapshot. `open_record_feed` reports the writes of commits in that order,
+//         and all writes of one commit together.
 //   ENG7  If a cache was asked for (caching_engine.hpp), ENG2 is weaker: a get whose snapshot is empty may return an
 //         earlier state. A get with freshness `now`, and commit, are as above.
 //   ENG8  An engine of several groups (`capabilities::groups`) has each record in one group, and each group has its own
@@ -210,8 +210,8 @@ public:
     virtual void commit_all(std::span<request*> all) {
         for (request* r : all) commit(*r);
     }
-    /// Removes all traces of the records, if the engine answers at once. REQUIRES: no later commit checks or writes
-    /// these keys, and no pending commit does (ENG4).
+    /// Tries to remove all traces of the records. If this fails, records stay. REQUIRES: no later commit checks or
+    /// writes these keys, and no pending commit does (ENG4).
     virtual void forget(std::span<const key> all) noexcept = 0;
     /// Opens a feed (ENG5). The feed is open when this function returns. Returns null if no feed can be opened now.
     [[nodiscard]] virtual std::unique_ptr<key_feed> open_key_feed() = 0;

@@ -20,7 +20,7 @@ public:
         const auto exact = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - env_.now());
         return std::max(exact, std::chrono::milliseconds{1});
     }
-    /// Pauses before the next try. Returns false if the time for tries is over after the pause.
+    /// Pauses before the next try. If the time for tries would be over after the pause, returns false without a pause.
     [[nodiscard]] bool wait() {
         return wait([this](std::chrono::milliseconds pause) { env_.pause(pause); });
     }

@@ -1,8 +1,8 @@
 // Combines the commits, and the reads, of concurrent threads into one request to the engine.
 //
-// A thread that finds a request pending waits in a queue until the queue is as long as the pending request, or this
-// request has returned. Then the first thread in the queue removes all waiting entries that agree, and sends one
-// request for them.
+// A thread that finds a request pending waits in a queue. The wait ends once the queue has as many entries as the
+// pending request, or this request has returned. Then the first thread in the queue removes all waiting entries that
+// agree, and sends one request for them.
 //
 // So a single thread never waits for another, two threads hardly wait, and many threads share the engine's round trip,
 // its log and its disk. While the engine writes one request to its disk, a second one is on its way, but never a third.

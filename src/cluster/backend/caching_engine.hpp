@@ -8,10 +8,12 @@
 //
 //   CCH1  A copy equals its record from the copy's own version up to the applied version. If the version that the copy
 //         was fetched at is higher, the copy equals its record up to that version. The reason is that the cache applies
-//         a change before the applied version moves to it. The cache applies a change of its own program (ENG9) before
-//         the engine reports it, if the applied version is just before it: no other change is in between then.
-//   CCH2  A fetched copy is kept only if the applied version was not beyond its version when it was requested, and no
-//         change beyond that version was reported meanwhile.
+//         a change before the applied version moves to it. If the applied version is just before a change of the
+//         cache's own program (ENG9), no other change is in between. Only in this case does the cache apply the change
+//         before the engine reports it.
+//   CCH2  A get fetches records as of one version. The cache keeps a fetched copy only if the applied version was not
+//         beyond that version when the get began to fetch. Moreover, no change of the record beyond that version may
+//         have been reported during the fetch.
 //   CCH3  When the feed breaks, every copy is dropped. No get is answered from copies until the engine is followed
 //         again.
 //   CCH4  The applied version is not too old. The cache knows when it sent each commit of its own, and each *freshness
@@ -28,7 +30,7 @@
 // commits grow in real time. Before a block publishes its variables, it has raised the watermark to its commit. So a
 // block that sees these variables, and then reads objects, also sees the commit's writes to the objects. A block that
 // first reads an object with such a write finds the variables locked until they are published. So the process sees the
-// engine with a delay, but in one order, and its own commits at once (docs/cluster-engines.md).
+// engine with a delay, but in one order, and its own commits immediately (docs/cluster-engines.md).
 //
 // Thread safety: every member may be called from any thread.
 #pragma once

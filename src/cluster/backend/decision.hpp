@@ -15,7 +15,7 @@ struct decision {
     enum class state : std::uint8_t { open, committed, aborted } is = state::open;
     std::vector<std::uint64_t> prepared_in;  ///< if committed: the numbers of the groups that have to finish the
                                              ///< transaction
-    version at = 0;                          ///< of the record
+    version at = 0;                          ///< version of the record
 
     [[nodiscard]] static key key_of(std::string_view id) { return "t" + std::string{id}; }
     [[nodiscard]] static std::string aborted() { return "void"; }

@@ -10,12 +10,15 @@
 //         knows.
 //   EXO2  The commit record's sequence grows with each use. A commit record whose last use stayed unknown is never used
 //         again.
-//   EXO3  A commit record that never aborted a commit has no late commit, and is forgotten with its owner. Other commit
-//         records stay, and so do those of killed programs. Their number is that of the commits that were pending at
-//         the same time. A late commit may check the version that its commit record had, even if that was "never
-//         written".
-//   EXO4  In an engine of several groups, a commit record is in the last group that its commit touches anyway. The
-//         program's knowledge of the groups may be outdated.
+//   EXO3  If a commit record never aborted a commit, and no use of it stayed unknown, no late commit uses it. Such a
+//         commit record is forgotten with its owner. Other commit records stay, because a late commit may check the
+//         version that its commit record had, even if that was "never written". Commit records of killed programs stay,
+//         too. A new commit record is made only if its owner has no free one in the commit's group (EXO4). So in one
+//         group, an owner has at most as many as it had commits pending at the same time. Each commit whose result
+//         stayed unknown adds one more (EXO2).
+//   EXO4  In an engine of several groups, a commit record is in the last group that its commit touches anyway. If the
+//         program's knowledge of the groups is outdated, the commit record may be in another group. XGC3
+//         (two_phase_commit.hpp) covers this case.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once

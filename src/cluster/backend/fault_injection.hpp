@@ -1,5 +1,5 @@
 // Steps of the embedded engine, and of the code above the interface. A test can disable a step, to prove that the test
-// suite of all engines notices. In the library, `injected` is a constant.
+// suite of all engines notices the missing step. In the library, `injected` is a constant.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ enum class fault : std::uint8_t {
     // For slots that move from group to group:
     moved_unread,                 ///< a get does not check that the answering group has the slot
     moved_unchecked,              ///< a commit does not check whether the group has the slot
-    moved_while_prepared,         ///< a commit over several groups does not check this, so a slot moves while a part is
-                                  ///< prepared
+    moved_while_prepared,         ///< a commit over several groups does not check whether a group has the slot, so a
+                                  ///< slot moves while a part is prepared
     feed_ignores_moves,           ///< a feed continues when a slot moves
     owner_switched_in_two_steps,  ///< a slot changes its group in two steps, and belongs to two groups in between
     moved_without_write_block,    ///< a slot is not write-blocked while its last records are copied

@@ -5,8 +5,8 @@
 // reaches the group while members are replaced, even if all addresses that the program was given are out of date.
 //
 //   GCL1  The client asks the leader. A follower may have been removed without learning of its removal, and may
-//         continue for an unlimited time. A member's list is accepted only if the member has applied as much of the log
-//         as the author of the last list.
+//         continue for an unlimited time. A member's list is accepted only if the member has applied at least as much
+//         of the log as the author of the last accepted list.
 //   GCL2  A member whose own numeric address differs from the one that it was reached by is behind a tunnel or a proxy.
 //         From this side of the tunnel, the addresses in that member's list may belong to other machines, so the list
 //         is ignored.
@@ -41,13 +41,13 @@ public:
         reply_status status =
             reply_status::not_leader;  ///< done; refused; lost; or not_leader: no leader was found, and nothing is
                                        ///< done
-        std::string message;           ///< the answer's bytes after its status; otherwise the reason
+        std::string message;           ///< if done, the answer's bytes after its status; otherwise the reason
     };
     /// Sends the request to the group, and waits for the answer. If `may_repeat` is false, the request is not sent
     /// twice, and the status is `lost` if the answer is lost.
     [[nodiscard]] reply ask(std::string request, bool may_repeat, std::chrono::milliseconds timeout);
-    /// These functions do the same in two steps, so that several groups can work at once. Call both steps on the same
-    /// thread, and `end` at most once.
+    /// `begin` and `end` together do the same as `ask`, so that several groups can work at the same time. Call both on
+    /// the same thread, and `end` at most once for each request.
     class pending_request;
     [[nodiscard]] std::shared_ptr<pending_request> begin(std::string request, bool may_repeat,
                                                          std::chrono::milliseconds timeout);

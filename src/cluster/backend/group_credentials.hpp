@@ -57,7 +57,7 @@ private:
     wire::reloading_tls tls_;
 };
 
-/// The end of a message's sentence, for a side without TLS whose peer uses TLS.
+/// The end of the error message of a side without TLS whose peer uses TLS.
 inline constexpr const char* peer_uses_tls =
     "speaks TLS, and this side does not: give the members and all programs a certificate, its key and the authority, "
     "or none (docs/cluster-replication.md, \"Encryption\")";

@@ -13,8 +13,7 @@ namespace tutti::cluster::backend {
 struct list_cursor {
     version as_of = 0;  ///< every listed record is as of this version or of a later one
     bool is_finished = false;
-    version absence = 0;                              ///< the absence of the state that the last piece shows
-                                                      ///< (import_records)
+    version absence = 0;                              ///< the `absence` for import_records, as of the last piece
     std::vector<blocking_transaction> prepared;       ///< the transactions that the group has prepared now
     std::uint64_t member = 0, buckets = 0, next = 0;  ///< positions that only the answering member can interpret
 };
@@ -31,9 +30,9 @@ public:
     /// returns, the function that was registered before is not running, and is never called again.
     virtual void on_members_changed(std::function<void()>) {}
 
-    // The next two functions send a request without waiting, so several groups work at once. Call the returned function
-    // once, on the same thread, to wait for the answer. The answer is lost if the returned function is destroyed
-    // without a call. The arguments must outlive the returned function.
+    // The next two functions send a request without waiting, so several groups work at the same time. Call the returned
+    // function once, on the same thread, to wait for the answer. The answer is lost if the returned function is
+    // destroyed without a call. The arguments must outlive the returned function.
 
     /// Prepares a transaction: checks the versions as a commit does. Until `finish`, the group holds back the writes,
     /// and keeps other transactions from overwriting the checked records. If the result is unknown, the group may still
@@ -60,8 +59,8 @@ public:
                                                      std::vector<change>& found) = 0;
     /// Imports records of another group with their versions, as a commit. The commit succeeds if all of `r.checks` are
     /// current, and no record is newer here. A record of version 0 is removed in this group. `absence` is the version
-    /// of the other group's keys that have no record (ENG1). Afterwards, this group's version of such keys is not
-    /// lower. `r.writes` must be empty.
+    /// of the other group's keys that have no record (ENG1). Afterwards, this group's version of keys without a record
+    /// is at least `absence`. `r.writes` must be empty.
     virtual void import_records(request& r, std::span<const change> records, version absence) = 0;
 };
 

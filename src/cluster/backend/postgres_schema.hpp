@@ -13,9 +13,10 @@
 // notify. The sequence's value is visible at once, and never decreases. No clock is involved.
 //
 // At first, the listener takes an exclusive advisory lock. Commits hold this lock in shared mode, so the listener waits
-// for all commits that may have read the old bound. Later, the listener raises the bound in time, and then reads the
-// number of the last drawn block. A commit has drawn its block before it reads the bound. So if a commit did not
-// notify, its block is above the bound that the listener knew. The listener finds this block, and its feed breaks.
+// for all commits that may have read the old bound. Later, the listener tries to raise the bound before all blocks up
+// to the bound are drawn. Then the listener reads the number of the last drawn block. A commit has drawn its block
+// before it reads the bound. So if a commit did not notify, its block is above the bound that the listener knew. The
+// listener finds this block, and its feed breaks.
 //
 // A connection draws versions a block at a time (the hi/lo method of databases), and gives them to its commits. So a
 // commit's version is known when the commit is sent, and the sequence is not a point of contention.

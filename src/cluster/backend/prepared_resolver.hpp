@@ -2,7 +2,7 @@
 // waits for such transactions, and finishes the transactions whose own program has ended (docs/cluster-replication.md,
 // "Several groups").
 //
-//   XGC1  A program that is blocked by such a transaction waits a moment, because most transactions are finished by
+//   XGC1  A program that a prepared transaction blocks waits a moment, because most transactions are finished by
 //         then. Then the program reads the decision, and does the remaining work.
 //   XGC2  A transaction that has not been decided for `grace` is aborted. The resolving program writes the decision's
 //         record before it releases any part. If the transaction was committed meanwhile, that record exists already,

@@ -9,7 +9,7 @@
 namespace tutti::cluster::backend {
 namespace {
 
-constexpr std::size_t at_once = 16;  // the most slots that are write-blocked at a time
+constexpr std::size_t at_once = 16;  // maximum number of slots that are write-blocked at a time
 constexpr unsigned max_futile_steps = 18;
 constexpr std::string_view scheme{"tutti:"};
 

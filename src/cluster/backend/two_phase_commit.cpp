@@ -52,7 +52,8 @@ two_phase_commit::attempt_result two_phase_commit::try_commit(request& r, std::v
     if (r.status == engine_status::unknown) return attempt_result::finished;
     const bool commits = r.status == engine_status::good;
     const bool all_finished = finish(prepared, transaction.id, commits);
-    // This early, no other program has written a decision that aborts the transaction. So there is no record to forget.
+    // So soon after the start, no other program has written a decision that aborts the transaction. So there is no
+    // record to forget.
     const bool nobody_aborted = !commits && resolver_.env().now() - started < prepared_resolver::grace / 2;
     if (all_finished && !nobody_aborted) resolver_.forget_decision(deciding_group, transaction.id);
     return answer_lost ? attempt_result::answer_lost : blocked ? attempt_result::blocked : attempt_result::finished;

@@ -6,15 +6,16 @@
 //             not exist yet
 //   finish    the other groups write their parts, or release them
 //
-//   XGC3  All groups are asked to prepare at once. A transaction that is blocked by another one does not wait. The
-//         transaction releases everything, and starts again as a new transaction. The new transaction asks the groups
-//         in the order of their numbers, each one after the previous group has prepared. The new transaction waits for
-//         transactions that block it. The deciding group is the last in this order if it has the last write.
-//         exactly_once always adds such a last write. So a transaction that waits in a group only holds parts in lower
-//         groups, and no cycle of waiting transactions is possible. If the deciding group is not the last, the
-//         transaction does not wait.
-//   XGC4  A group is asked to prepare a transaction once. If no answer arrives, that transaction is released, and never
-//         decided. A new transaction with its own id starts instead.
+//   XGC3  At first, the program asks all groups except the deciding one to prepare in parallel. If another transaction
+//         blocks this transaction in one of these groups, this transaction does not wait. The program releases
+//         everything, and starts again with a new transaction. For the new transaction, the program asks these groups
+//         in the order of group_table, each after the previous one has prepared. The new transaction waits for
+//         transactions that block it. sharded_engine lets the group of the commit's last write decide. exactly_once
+//         always adds a last write, to the last group of the commit (EXO4). So a transaction that waits in a group only
+//         holds parts in earlier groups, and no cycle of waiting transactions is possible. If the deciding group is not
+//         the last, the transaction does not wait in the deciding group.
+//   XGC4  If a request to prepare a transaction gets no answer, the program does not repeat this request. The
+//         transaction is released, and never decided. A new transaction with its own id starts instead.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -36,7 +37,7 @@ private:
     enum class attempt_result : std::uint8_t {
         finished,     ///< `r` contains the result
         answer_lost,  ///< an answer was lost before the decision (XGC4)
-        blocked,      ///< another transaction blocked this one when all groups were asked at once (XGC3)
+        blocked,      ///< another transaction blocked this one while the groups were asked in parallel (XGC3)
     };
     [[nodiscard]] attempt_result try_commit(request& r, std::vector<group_request>& requests,
                                             std::size_t deciding_group, prepare_mode mode);

@@ -16,7 +16,8 @@
 //       the released grant would end both grants at the owner.
 //   OBC4  A commit that has read a copy pins it until its decision, instead of a read lock at the owner. A pinned copy
 //       is not dropped. An invalidated copy is no longer valid, receives no further pins, and is dropped with its last
-//       pin. The owner receives no answer until it asks again.
+//       pin. An owner that asks for the drop of a pinned copy receives no answer. The owner receives an answer when it
+//       asks again after the drop.
 //
 // Thread safety: every member may be called from any thread. No call waits while it holds a shard's lock.
 #pragma once

@@ -3,8 +3,8 @@
 //
 // Invariants:
 //   DIR1  An object is `here` on at most one node, except between a decision and its arrival at the former owner.
-//       Meanwhile, the former owner holds the object locked, so it is not read there. The object may even be back
-//       before the arrival.
+//       Meanwhile, the former owner holds the object locked, so it is not read there. The object may even return to the
+//       former owner before the decision arrives there.
 //   DIR2  An object's version grows with every commit that writes it, and is no higher than the clock of the node that
 //       it is on.
 //   DIR3  A write lock excludes every other lock; read locks share. Transactions do not wait for a lock. A transaction
@@ -14,8 +14,8 @@
 //   DIR5  A value that was overwritten here, or moved away from here, is kept for as long as a reader may ask for it
 //       (protocol/snapshot_tracker.hpp). It is kept with the times at which it was the latest. If the object has come
 //       from another node, that node knows the values before the first of these times.
-//   DIR6  A view of time t shows a value that no writer of version t or less will replace. A transaction that locks the
-//       object when the clock is at c gets a version above c, and the clock has reached t before the read.
+//   DIR6  A view of time t shows a value that no writer of version t or less will replace. The reasons are: the clock
+//       has reached t before the read, and a transaction that locks the object at clock c gets a version above c.
 //   DIR7  A node that watches the present version of an object is notified once, of the object's next change. Both
 //       watch and change read the object with its shard locked. So the watch finds another version, or the change finds
 //       the watcher. A shard keeps at most `max_watched` watched objects. A new watch may therefore notify the watchers
@@ -23,27 +23,28 @@
 //   DIR8  An object is reserved for at most one thread. If the reservation is irrevocable, the directory gives no other
 //       thread a write lock of the object. If an irrevocable reservation is also `before_write`, the directory gives no
 //       other thread a read lock either. If the reservation is not irrevocable, transactions that have precedence, and
-//       those of the same execution, can still acquire these locks. A transaction that had locked the object before may
-//       still write or unlock it. Every transaction may read it. An irrevocable reservation, or one that has
-//       precedence, replaces the reservation of another thread.
+//       those of the same execution, can still acquire these locks. A transaction that had locked the object before the
+//       reservation may still write or unlock it. Every transaction may read it. A reservation that is not irrevocable
+//       is replaced by another thread's reservation that is irrevocable or has precedence.
 //   DIR9  A directory keeps the objects that are here and, at homes, the pointers to objects that are elsewhere. The
 //       number of its other entries is bounded (`limits`). These other entries may be evicted while they are neither
 //       locked nor reserved, and no reader asks for an older value:
-//         - at its home, the entry of an object that does not exist. The highest version of the evicted objects stays,
-//           one for each shard. Every id without an entry has that version. So a transaction that finds such an object
+//         - at its home, the entry of an object that does not exist. Each shard keeps the highest version of its
+//           evicted objects. Every id without an entry has that version. So a transaction that finds such an object
 //           missing reads at no older time than one that found it erased.
 //         - elsewhere, the entry of an object that does not exist. The node tells the home, which owns the object from
 //           then on.
-//         - elsewhere, a pointer. If the object's own departure left the pointer, and the home may not know the new
-//           owner, the node tells the home. So the home knows, or will know, whatever a node has evicted.
+//         - elsewhere, a pointer. If the pointer exists because the object moved away from this node, and the home may
+//           not know the new owner, the node tells the home. So the home knows, or will know, whatever a node has
+//           evicted.
 //
 //   DIR10 Reads without the shard's lock see the shown part of an object (seqlock_object.hpp), which is the object's
 //       current state. The shown part is hidden before the object changes or is locked for writing. The shown part is
 //       also hidden before a commit draws the object's next version.
 //   DIR11 While an object is shown, its version and its bytes are in the shown part, and the entry may be outdated. An
 //       in-place commit writes the shown part without the shard's lock. So a thread with that lock reads an entry only
-//       after hiding it (hide() updates the entry). An in-place commit writes no object that is guarded. An object is
-//       guarded if it is locked, reserved or watched, or if it has old values, or may have to keep some.
+//       after hiding the object (hide() updates the entry). An in-place commit writes no object that is guarded. An
+//       object is guarded if it is locked, reserved or watched, or if it has old values, or may have to keep some.
 //   DIR12 A node that was told to keep a copy of an object is one of its *copy holders*. The node stays a copy holder
 //       until it reports that it has no copy of that grant or a later one. A lost node stays a copy holder until every
 //       remaining node has reported its loss (protocol/lost_nodes.hpp). An object that has copy holders is not locked
@@ -52,10 +53,10 @@
 //       later than any grant that a message from or to a copy holder has named. So no late message concerns a new
 //       grant. (object_cache.hpp is the copy holders' side.)
 //   DIR13 Pointers to a node that has rejoined, of a version up to its rejoin version, lead to objects that have ended.
-//       At its home, such an object is here, does not exist, and has the rejoin version. Elsewhere, the pointer leads
-//       to the new process, which does not know the object, and so to the home. About times before that version, the
-//       new process reports only which objects were elsewhere then. An ownership report has all pointers that stay,
-//       because answers to requests from before a node's loss leave no pointers.
+//       The home of such an object records that the home owns the object, and that the object was erased at the rejoin
+//       version. Elsewhere, the pointer leads to the new process, which does not know the object, and so to the home.
+//       About times before that version, the new process reports only which objects were elsewhere then. An ownership
+//       report has all pointers that stay, because answers to requests from before a node's loss leave no pointers.
 //
 // Thread safety: every member may be called from any thread. No call waits while it holds a shard's lock, with one
 // exception. A local commit that holds a shard's lock takes the lock of a shard with a higher number. All other calls
@@ -121,7 +122,7 @@ public:
     /// Records where and how a read has found an object, as a hint for the next read. The hint keeps nothing alive or
     /// locked.
     struct lookup_hint {
-        seqlock_object* object = nullptr;                   ///< null: it is not shown
+        seqlock_object* object = nullptr;                   ///< null: the object is not shown
         std::uint64_t word = seqlock_object::initial_word;  ///< the word that a read without a lock has seen there
     };
     /// Returns the object as it is now, or as it was at time `at`. A transaction that reads holds no lock yet, so its
@@ -129,7 +130,7 @@ public:
     void read(const object_id& id, wire::object_view& view, std::uint64_t at = wire::newest) {
         read(id, view, at, nullptr);
     }
-    /// Reads as above, and sets `found` as a hint for a later read.
+    /// Reads as the previous function does, and sets `found` as a hint for a later read.
     void read(const object_id& id, wire::object_view& view, std::uint64_t at, lookup_hint& found) {
         read(id, view, at, &found);
     }
@@ -163,10 +164,11 @@ public:
     void unlock(const object_id& id, const transaction_name& who) noexcept;
 
     /// Reserves the object for the thread of `how`. Does not reserve the object if it is elsewhere, if another thread's
-    /// reservation stays (DIR8), or if the thread may have no `more` reservations. If the object cannot be reserved, an
-    /// irrevocable request is answered busy or too_large, and any other request only receives the view. The view is
-    /// that of now, with the bytes if `how.values`. The answer is also busy while another transaction's lock is in the
-    /// way, even if the object is reserved by then. Returns true if the reservation is new for this thread.
+    /// reservation stays (DIR8), or if the thread has no reservation of it and `more` is false. If the object is here
+    /// but cannot be reserved, an irrevocable request is answered busy or too_large, and any other request only
+    /// receives the view. The view shows the present state, with the bytes if `how.values`. The answer is also busy
+    /// while another transaction's lock is in the way, even if the object is reserved by then. Returns true if the
+    /// reservation is new for this thread.
     [[nodiscard]] bool reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view);
     void end_reservation(const object_id& id, std::uint32_t thread) noexcept;
 
@@ -188,13 +190,13 @@ public:
         detail::typed_bytes written;  ///< the new value; empty if the object is only read
     };
     /// Commits as commit_locally does, without a shard's lock. Succeeds only if every object is shown, free, and
-    /// unchanged since its read (DIR11). Returns false if no object has changed. In this case another kind of commit
-    /// may succeed. REQUIRES: each object is given once, and at least one is written. O(objects), with one
+    /// unchanged since its read (DIR11). If the function returns false, no object has changed, and another kind of
+    /// commit may succeed. REQUIRES: each object is given once, and at least one is written. O(objects), with one
     /// read-modify-write of a word for each written object, and one of the clock.
     [[nodiscard]] bool commit_in_place(std::span<const in_place_write> all, std::uint64_t& version) noexcept;
     /// Commits a transaction that only uses objects of this node: validates, draws the version, and installs. Holds the
-    /// locks of the shards meanwhile, instead of the objects' locks. Nothing has happened if the result is not `none`,
-    /// or if the function throws std::bad_alloc. REQUIRES: at most `max_local_objects` objects, each given once.
+    /// locks of the shards meanwhile, instead of the objects' locks. If the result is not `none`, or the function
+    /// throws std::bad_alloc, nothing has changed. REQUIRES: at most `max_local_objects` objects, each given once.
     /// O(objects); locks at most as many shards.
     [[nodiscard]] wire::lock_refusal commit_locally(std::span<local_write> all, const transaction_name& who,
                                                     const wire::precedence& as, std::uint64_t& version);
@@ -270,14 +272,14 @@ public:
                    first_transactions_[who.node % first_transactions_.size()].load(std::memory_order_relaxed) &&
                !injected(fault::forget_former_process);
     }
-    /// Ends an object whose pointer here has no version above `seen`. From then on, the object is here, does not exist,
-    /// and has the version `version`. REQUIRES: this node is the object's home.
+    /// Ends an object whose pointer here has no version above `seen`. From then on, this node owns the object, which
+    /// counts as erased at `version`. REQUIRES: this node is the object's home.
     void erase_lost(const object_id& id, std::uint64_t seen, std::uint64_t version);
     /// Returns the known owner and version of each object that is elsewhere, or has its home elsewhere.
     [[nodiscard]] std::vector<wire::owner_update> list_owned_elsewhere();
     /// Initializes the directory of a rejoining node. An object that is homed here and listed in `elsewhere` is at the
-    /// node that the list names. Every other object that is homed here does not exist, and has the version `version`.
-    /// REQUIRES: this node is new, and no other node has sent a request to it.
+    /// node that the list names. Every other object that is homed here counts as erased at `version`. REQUIRES: this
+    /// node is new, and no other node has sent a request to it.
     void reset(std::uint64_t version, std::span<const wire::owner_update> elsewhere);
     /// Ends the objects homed here that a former process of the node owned in versions up to `version`.
     void erase_former(node_number node, std::uint64_t version);
@@ -320,7 +322,7 @@ private:
         node_number came_from = no_owner;  ///< the owner before `version`, if this was another node
         std::uint64_t version = 0;
         transaction_name writer;
-        std::uint64_t locked_at = 0;  ///< the clock when `writer` took the lock: its version will be higher
+        std::uint64_t locked_at = 0;  ///< the clock when `writer` took the lock; the version of `writer` will be higher
         std::vector<transaction_name> readers;
         std::string bytes;
         std::unique_ptr<std::deque<past>> history;  ///< old values (DIR5), oldest first; null if there are none
@@ -487,8 +489,8 @@ private:
     [[nodiscard]] static bool excludes(shard& s, const object_id& id, const transaction_name& who,
                                        const wire::precedence& as, bool to_write) noexcept;
     /// Makes or takes over a reservation if that is allowed, and returns it. Returns null if another thread's
-    /// reservation stays, or the thread may have no `more`. Sets `fresh` if the thread did not have the reservation
-    /// before.
+    /// reservation stays, or if a new reservation is needed and `more` is false. Sets `fresh` to true if the thread did
+    /// not have the reservation before.
     [[nodiscard]] static reservation* acquire_reservation(shard& s, const object_id& id, const wire::reserve& how,
                                                           bool more, bool& fresh);
     /// Returns the version that an object without an entry has at its home.

@@ -83,7 +83,7 @@ public:
     void cancel_write() noexcept {
         word_.store(word_.load(std::memory_order_relaxed) & ~write_locked, std::memory_order_release);
     }
-    /// REQUIRES: bytes.size() <= most
+    /// REQUIRES: bytes.size() <= max_size
     void end_write(bool exists, std::uint64_t version, const std::string& bytes, bool guard) noexcept {
         store_head(exists, version, bytes.size());
         store_parts(0, bytes.data(), bytes.size());

@@ -122,7 +122,7 @@ node_statistics node_impl::statistics() const {
 
 void node_impl::destroy_participants() {
     std::unordered_map<core::descriptor*, std::unique_ptr<object_participant>> all;
-    const std::lock_guard hold{guard_};  // other threads may read the counts until then
+    const std::lock_guard hold{guard_};  // other threads may read the counts until the swap
     all.swap(participants_);
 }
 

@@ -1,4 +1,5 @@
-// Passes messages about servers' calls to their handler. tutti/cluster/calls.hpp defines the content of these messages.
+// Servers of a cluster ask each other to run calls. This file passes the messages about such calls to the node's call
+// handler. tutti/cluster/calls.hpp defines the content of these messages.
 #pragma once
 
 #include <string_view>

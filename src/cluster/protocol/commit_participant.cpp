@@ -63,7 +63,7 @@ wire::prepare_reply commit_participant::prepare(wire::prepare&& what) {
     if (const auto at = prepared_.find(what.who); at != prepared_.end()) return at->second.answer;
     if (const auto known = outcome_of(what.who)) return *known;
     wire::lock_refusal why = wire::lock_refusal::stale;
-    // If a thread of a node has that many undecided prepares, it gets no more locks. A process whose locks
+    // If a thread of a node has `remembered_outcomes` undecided prepares, it gets no more locks. A process whose locks
     // on_node_lost() has already freed gets no more locks, either.
     if (history_of(what.who).open < remembered_outcomes && !objects_.is_process_lost(what.who)) why = lock_all(what);
     if (why != wire::lock_refusal::none) {

@@ -17,24 +17,26 @@
 //       reports `aborted` if it was told so, has answered no, or will answer no. A participant will answer no once it
 //       has lost the process that runs the transaction, because it then rejects a prepare. A participant that may have
 //       known the decision, but has forgotten it, reports that it does not know.
-//   CMT6  The fate report of a participant that was lost since the prepare is ignored. Another process with its number
-//       does not know the transaction.
-//   CMT7  Read locks stay until every remaining participant has reported what it knows. Its message has a clock no less
-//       than its clock when it took its own locks. So a writer that overwrites one of the read objects has a high
-//       enough version. It is above the time of every reader of an object that the transaction was to overwrite.
-//   CMT8  Once a succeeding process has received an ownership report, nothing changes any more, except by CMT9.
+//   CMT6  The fate report of a participant that was lost since the prepare is ignored. A new process with the number of
+//       that participant does not know the transaction.
+//   CMT7  Read locks stay until every remaining participant has reported what it knows. The clock in such a report is
+//       no less than that participant's clock when it took its own locks. So a transaction that overwrites one of the
+//       read objects later gets a version above these clocks. This version is also above the time of every reader of an
+//       object that the transaction in doubt was to overwrite.
+//   CMT8  A node sends an ownership report to a succeeding process only once the node waits for no answer to its
+//       queries about the lost process. After that, only CMT9 and CMT10 decide transactions of the lost process.
 //   CMT9  An operator may resolve a transaction that stays in doubt once every remaining participant has reported that
 //       it does not know. Only the participant with the lowest number resolves it, and tells the others. So two
 //       operators cannot resolve it in two ways. A commit gets a version above the clocks at which the participants had
 //       locked the written objects. The version is no higher than that of any writer that has overwritten the read
 //       objects (CMT7). An object that was to move to the lost node ends instead, so that ownership reports stay true.
-//   CMT10 A transaction that all of several participants decide has committed once each of them has said yes. So a
-//       participant that has lost the coordinator commits when every other participant reports that it has prepared,
-//       too. The participant commits with the coordinator's version: one above the highest clock at which a participant
-//       had all its locks. The coordinator takes a yes back only by `withdraw`, and reports that nothing has happened
-//       only after a no. A lost participant may have answered no, so without its answer only the coordinator or an
-//       operator decides. A commit that all decide moves no object, so an ownership report stays true when the commit
-//       ends later (CMT8).
+//   CMT10 In some transactions, all participants decide together. Such a transaction has committed once each
+//       participant has said yes. So a participant that has lost the coordinator commits when every other participant
+//       reports that it has prepared, too. The participant commits with the coordinator's version: one above the
+//       highest clock at which a participant had all its locks. The coordinator takes a yes back only by `withdraw`,
+//       and reports that nothing has happened only after a no. A lost participant may have answered no, so without its
+//       answer only the coordinator or an operator decides. A commit that all participants decide moves no object, so
+//       an ownership report stays true when the commit ends later (CMT8).
 //
 // Thread safety: every member may be called from any thread, for different transactions. Two messages of one
 // transaction may arrive at the same time only if one is a duplicate of the other; `guard_` orders such messages.
@@ -69,8 +71,8 @@ public:
     /// committed.
     wire::prepare_reply withdraw(const transaction_name& who);
     /// Handles the loss of a node. Carries out its transactions that were decided here. Asks the other participants
-    /// about its transactions that are now in doubt, and tells the blocks that sleep on their objects.
-    /// REQUIRES: the object directory has lost the node.
+    /// about its transactions that are now in doubt. Wakes the blocks that sleep on objects that these transactions
+    /// write. REQUIRES: the object directory has lost the node.
     void on_node_lost(node_number node) noexcept;
     /// Admits another process of that node. No message of a former process arrives any more.
     void admit(node_number node);
@@ -90,9 +92,9 @@ public:
 
     struct statistics {
         std::uint64_t in_doubt = 0;                ///< objects that are locked for a lost node
-        std::uint64_t transactions = 0;            ///< transactions of these objects, and those that have only read
-        std::uint64_t by_operator = 0;             ///< resolved by an operator, here or at another participant
-        std::uint64_t committed = 0, aborted = 0;  ///< transactions of lost nodes that other participants knew
+        std::uint64_t transactions = 0;            ///< transactions in doubt, even if they have only read here
+        std::uint64_t by_operator = 0;             ///< transactions that an operator of any participant resolved
+        std::uint64_t committed = 0, aborted = 0;  ///< transactions in doubt that the participants decided
     };
     [[nodiscard]] statistics count();
 
@@ -107,14 +109,14 @@ private:
         }
     };
     struct pending {
-        wire::prepare request;                    ///< CMT6: its `others` are the participants not lost since then
-        wire::prepare_reply answer;               ///< has a version if it is decided
+        wire::prepare request;                    ///< CMT6: its `others` have not been lost since the prepare
+        wire::prepare_reply answer;               ///< has a version if the transaction is decided
         std::uint64_t latest;                     ///< highest known clock of a participant when it prepared
-        std::vector<node_number> participants{};  ///< CMT9: the participants that were not lost since then
+        std::vector<node_number> participants{};  ///< CMT9: the other participants not lost since the prepare
         base::deadline since{};                   ///< when the node that runs the transaction was lost
         bool decided_by_all = false;              ///< CMT10: all yeses together decide, and none of `unconfirmed` was
                                                   ///< lost
-        std::vector<node_number> unconfirmed{};   ///< CMT10: have not reported yet that they have prepared
+        std::vector<node_number> unconfirmed{};   ///< CMT10: participants that have not reported their prepare yet
         [[nodiscard]] bool is_decided() const noexcept { return answer.version != 0; }
         /// Returns true if the transaction's outcome has an effect once the node that runs it is lost.
         [[nodiscard]] bool has_effect() const noexcept { return !request.writes.empty() || !participants.empty(); }
@@ -126,7 +128,7 @@ private:
     };
     struct slot_history {
         std::uint64_t latest = 0;
-        std::size_t open = 0;  ///< prepared and not decided: one, unless messages overtake others
+        std::size_t open = 0;  ///< undecided prepares: at most one, unless messages overtake each other
         std::array<past_outcome, remembered_outcomes> outcomes;
         [[nodiscard]] bool has_forgotten(std::uint64_t sequence) const noexcept {
             return latest > remembered_outcomes && sequence <= latest - remembered_outcomes;

@@ -43,8 +43,8 @@ public:
     void unpin() noexcept;
 
     /// Adds references to the nodes of the parts and to the owners of pinned copies, except this node. If one of these
-    /// nodes is lost, drops all references, and returns the first lost node. Throws std::bad_alloc, and then adds
-    /// nothing.
+    /// nodes is lost, drops all references, and returns the first lost node. If the function throws std::bad_alloc, it
+    /// has added nothing.
     [[nodiscard]] std::optional<node_number> add(std::span<const prepare_part> parts);
     /// Drops all references, and no longer counts the pins at their owners (peer_references::drop_pins).
     void drop() noexcept;

@@ -34,9 +34,9 @@ struct thread_holds {
 
 class hold_table {
 public:
-    /// Returns the thread's holder, which may acquire more names for that hold. Returns null if the hold is over or its
-    /// node is lost. No block waits for the answer in that case. Calls `free(name, thread)` for each name that an
-    /// earlier hold of the thread has.
+    /// Returns the entry of the hold's thread, so that the caller may add names for the hold. Returns null if the hold
+    /// is over or its node is lost. In that case, no block waits for the answer. Calls `free(name, thread)` for each
+    /// name that an earlier hold of the thread has.
     template <class Free>
     [[nodiscard]] thread_holds* admit(const transaction_name& hold, Free&& free) {
         if (lost_[hold.node % max_nodes]) return nullptr;

@@ -8,9 +8,9 @@
 //   LOS1  A node sends `lost_node` about L once it has lost L. After that, the node accepts no decision of L. The
 //       node's clock is no less than the version of each decision that it has accepted.
 //   LOS2  L may be alive, and disconnected from this node only. Then L sends `lost_node` about this node to the others,
-//       once no commit of L has pinned copies of this node's objects any more. No such commit begins after that. The
-//       versions of such commits are no more than the clock of that message. A node that receives the message relays it
-//       to this node.
+//       once no commit of L has pinned copies of this node's objects any more. Every later commit of L that pins such
+//       a copy fails. The earlier commits that had pinned such copies have versions no higher than the clock of that
+//       message. A node that receives the message relays it to this node.
 //   LOS3  The message is about a process: it names the first transaction that the process may run. Messages about a
 //       former process do not concern a process that has rejoined.
 //
@@ -65,7 +65,8 @@ private:
     message_sender* sender_ = nullptr;
     std::mutex guard_;
     std::vector<std::vector<node_number>> missing_;  ///< for each lost node: the nodes whose message is missing
-    /// By sender and lost node: the highest first name that was sent (LOS3). Losses are rare, so there are few entries.
+    /// By sender and lost node: the highest number of a first transaction that a `lost_node` message has named (LOS3).
+    /// Losses are rare, so there are few entries.
     std::map<std::pair<node_number, node_number>, std::uint64_t> received_;
 };
 

@@ -42,7 +42,9 @@ public:
     virtual void finish() = 0;
     /// Sends a message that needs no answer. The message arrives, once or more, unless a node is lost.
     virtual void post(node_number to, wire::message_type type, std::string body) = 0;
-    /// Returns true if the last message of `node` is so recent that `node` cannot yet treat this node as lost.
+    /// Returns true if the last message from `node` is so recent that `node` should not treat this node as lost yet,
+    /// because both nodes send equally often. If this node was stopped, the result may be wrong for a moment
+    /// (docs/cluster-protocol.md, "Loss of the owner").
     [[nodiscard]] virtual bool is_reachable(node_number node) const noexcept = 0;
     /// Waits for a time that grows with `attempt`, because an object or a lock is busy.
     virtual void pause(unsigned attempt) = 0;

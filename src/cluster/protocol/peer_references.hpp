@@ -75,7 +75,7 @@ public:
         epoch_.store(epoch + 1, std::memory_order_seq_cst);
         return epoch;
     }
-    /// Returns true if all commits of an epoch that was ended have ended.
+    /// Returns true if all commits of that epoch have ended. REQUIRES: advance_epoch has ended the epoch.
     [[nodiscard]] bool has_ended(std::uint64_t epoch) const noexcept {
         return epoch_.load(std::memory_order_seq_cst) > epoch + 1 ||
                in_epoch_[epoch % 2].load(std::memory_order_seq_cst) == 0 || injected(fault::report_during_commits);

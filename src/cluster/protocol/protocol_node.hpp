@@ -105,8 +105,8 @@ private:
     /// Makes the answer about `ids`. `show` fills the view of one id.
     template <class Show>
     [[nodiscard]] wire::fetch_reply view_objects(const std::vector<object_id>& ids, Show&& show) const;
-    /// Returns true if the clock has reached `time`. Versions are drawn from clocks, and every message carries its
-    /// sender's clock.
+    /// Returns true if this node's clock has reached `time`. No correct message contains a later time, because versions
+    /// are drawn from clocks, and every message carries its sender's clock (rule C).
     [[nodiscard]] bool has_reached(std::uint64_t time) const noexcept { return time <= clock.now(); }
     [[nodiscard]] static bool is_of_sender(const wire::transaction_name& who, const wire::header& h) noexcept {
         return who.node == h.from && who.slot < wire::max_slots && who.exists();

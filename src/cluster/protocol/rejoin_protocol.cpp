@@ -183,8 +183,8 @@ bool rejoin_protocol::receive_rejoin_request(node_number from, const wire::rejoi
         if (!node_.references.has_ended(o.epoch)) return true;  // RJN5
     }
     node_.snapshots.expect_rejoin(from);
-    // RJN4: this process may not know the lost process's era, if it has rejoined later than the lost process and is the
-    // only one that is left. But its own era is above all eras that it was told when it rejoined.
+    // RJN4: this process may not know the lost process's era, if this process has rejoined later than the lost process,
+    // and is the only process that is left. But its own era is above all eras that it was told when it rejoined.
     const std::uint64_t era = std::max(peers_[from].era, era_);
     send_list(from, wire::message_type::ownership_report, wire::ownership_report{asked.round, ++reports_sent_, era, {}},
               node_.objects.list_owned_elsewhere());

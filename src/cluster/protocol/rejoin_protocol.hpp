@@ -5,11 +5,11 @@
 //      the former process, and has no peer reference to it any more.
 //   2. ownership_report: each node's answer lists what the node knows about objects.
 //      If a node has an object, the new process knows enough about this object. If all nodes only have pointers to an
-//      object, the new process asks again in another round. The object was moving then, or has ended with the former
-//      process.
-//   3. rejoin_done: the new process now knows which of the objects homed at this node still exist, and tells the
-//      others.
-//   4. rejoin_ack: the others answer, and send their requests to the new process from then on.
+//      object, the new process asks again in another round. Such an object was moving when the nodes reported, or has
+//      ended with the former process.
+//   3. rejoin_done: the new process now knows which of the objects homed at this node still exist, and tells the other
+//      nodes.
+//   4. rejoin_ack: the other nodes answer, and send their requests to the new process from then on.
 //
 // Invariants:
 //   RJN1  Until the new process has all ownership reports, no node sends requests to it. The new process sends a
@@ -99,9 +99,9 @@ private:
         bool has_reported = false;  ///< has sent its whole ownership report of this round
         bool has_admitted = false;  ///< has admitted this process
         bool serves = false;
-        std::uint64_t latest_round = 0;  ///< the latest round of its gathers, from the second on
+        std::uint64_t latest_round = 0;  ///< the latest round, from the second on, in which the peer has asked
         std::uint64_t epoch = 0;         ///< the epoch of the commits here that had begun by that round
-        std::uint64_t era = 0;           ///< the era of the latest process that has rejoined with that number
+        std::uint64_t era = 0;           ///< the era of the latest process that has rejoined as this peer
     };
 
     [[nodiscard]] bool receive_rejoin_request(node_number from, const wire::rejoin_request& asked);
@@ -128,7 +128,7 @@ private:
     bool rejoined_ = false;
     std::uint64_t round_ = 1;
     std::uint64_t awaited_round_ = 1;  ///< the round when `wait` returned last
-    std::uint64_t era_ = 0;            ///< higher than the eras of all earlier rejoins; 0: it was there at the start
+    std::uint64_t era_ = 0;            ///< above the eras of all earlier rejoins; 0: this process has not rejoined
     std::uint64_t version_ = 0;        ///< the rejoin version
     std::uint64_t reports_sent_ = 0;   ///< how many ownership reports this node has sent
     std::optional<node_number> lost_before_report_;
@@ -139,7 +139,7 @@ private:
         bool ended = false;  ///< the object has ended with the former process
     };
     std::unordered_map<object_id, object_state, object_id_hash> objects_;
-    std::vector<std::vector<wire::owner_update>> lists_for_homes_;  ///< the owners that each other node is told of
+    std::vector<std::vector<wire::owner_update>> lists_for_homes_;  ///< by home: the owners to report
 };
 
 }  // namespace tutti::cluster

@@ -20,9 +20,9 @@ class reservations {
 public:
     explicit reservations(object_directory& objects) noexcept : objects_{objects} {}
 
-    /// Reserves one of the ids of `what`, and sets view.where. `here`: `view` has the object, which is reserved if
-    /// `what` is irrevocable. `busy`: the caller should try again. `too_large`: the hold already has as many objects
-    /// here as it may have.
+    /// Reserves one of the ids of `what`, and sets `view.where` to the result. `here`: `view` contains the object; if
+    /// `what` is irrevocable, the object is reserved. `busy`: the caller should try again. `too_large`: the hold
+    /// already has the maximum number of reservations at this node.
     void reserve(const object_id& id, const wire::reserve& what, wire::object_view& view);
     void release(const transaction_name& who);
     void on_node_lost(node_number node) noexcept;

@@ -58,7 +58,7 @@ struct raft_node::impl {
     void send_barrier();
     void finish_commits(pending_entry& w, int status, const applied_entry* applied);
     void finish_gets(std::vector<pending_get>& gets, int status);
-    /// Begins a change of the members after everything before the change in the log was applied.
+    /// Begins a change of the members when every entry that is already in the log has been applied.
     void change(std::unique_ptr<pending_change> w);
     void begin(std::unique_ptr<pending_change> w, int status);
     /// Records that a majority followed this leader when the request began. Only an injected fault of the tests uses

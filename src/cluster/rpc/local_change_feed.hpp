@@ -1,8 +1,9 @@
 // The change feed of a node's wakeup_notifier. It reports changes of the objects that the node's blocks watch.
 //
-// Two threads report changes: that of a commit that changes an object here, and the one that reads other nodes'
-// messages. Neither thread may block, so the feed keeps the reports until the notifier's thread takes them. The feed
-// breaks beyond `max_pending` reports, and when a node is lost. Every sleeping block then checks its objects itself.
+// Two kinds of threads report changes: a thread whose commit changes an object here, and the thread that reads other
+// nodes' messages. These threads may not block, so the feed keeps the reports until the notifier's thread takes them.
+// The feed breaks when it would exceed `max_pending` reports, and when a node is lost. Every sleeping block then checks
+// its objects itself.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once

@@ -103,7 +103,7 @@ void rpc_client::finish() {
 
 /// Spins for a short time. Returns true if the batch is complete. Spinning pays because an answer from this machine, or
 /// from a near one, arrives sooner than a sleeping thread wakes up. Yields the processor to other threads meanwhile. If
-/// answers take longer, the next waits do not spin, and their number grows each time.
+/// the answers take longer, the next waits do not spin. The number of waits without spinning grows each time.
 bool rpc_client::spin_until_complete(const call_batch& r) noexcept {
     if (descriptor_.hooks != nullptr) return false;  // a scheduler's worker has other contexts to run
     if (waits_without_spinning_ != 0) {

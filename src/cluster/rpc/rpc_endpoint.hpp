@@ -1,7 +1,7 @@
 // Implements the network port over a transport: numbers calls, lets threads wait for the answers, and handles lost
 // nodes.
 //
-// If a scheduler runs the context that waits for answers, its worker runs other contexts meanwhile
+// If a scheduler runs the context that waits for answers, the scheduler's worker runs other contexts meanwhile
 // (api/hooks/data_participant.hpp).
 //
 // An RPC client belongs to one context. The client's slot is part of the name of every transaction that the context

@@ -41,7 +41,7 @@ private:
     const node_number at_;
 };
 
-/// Sends the messages about returns.
+/// Sends the messages of the rejoin protocol, and those about transactions in doubt and lost nodes.
 class simulated_cluster::rejoin_sender final : public rejoin_transport {
 public:
     rejoin_sender(simulated_cluster& in, node_number at) noexcept : cluster_{in}, at_{at} {}

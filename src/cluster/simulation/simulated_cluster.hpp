@@ -128,8 +128,8 @@ private:
     wire::simulated_network network_;
 };
 
-/// The port of one thread of a node. Every request has the thread's number, so an answer finds the thread, and counts
-/// only once.
+/// The port of one thread of a node. The number of every request contains the thread's number, so the cluster hands the
+/// answer to that thread. Duplicates of an answer are ignored.
 class simulated_thread : public network {
 public:
     /// Makes a thread. Threads are numbered in the order in which they are made.

@@ -58,7 +58,7 @@ concept algorithm = requires(descriptor& d, const memory::var_location& v, const
     { A::in_place } -> std::convertible_to<bool>;
     /// True if at most one transaction runs at a time.
     { A::one_at_a_time } -> std::convertible_to<bool>;
-    /// The lowest bit of a version, and of a snapshot bound, that orders commits.
+    /// The number of the lowest bit that orders commits, both in a version and in a snapshot bound.
     { A::first_version_bit } -> std::convertible_to<int>;
     { A::begin(d) } -> std::same_as<void>;
     { A::read(d, v) } -> std::same_as<word>;

@@ -20,8 +20,8 @@ constexpr word revoked = 1;
 // BIA5
 constinit detail::shared<std::uint32_t> waiting_to_begin{0};
 
-// The sequence of the biased owner's latest attempt that was to run serially. It is stored before the state with that
-// sequence.
+// The sequence of the latest attempt that a biased owner was to run serially. The owner stores the sequence here before
+// it stores the state of that attempt.
 constinit detail::shared<word> serial_attempt{0};
 
 descriptor& owner_of(word seen) noexcept {
