@@ -12,7 +12,7 @@
 
 namespace cli {
 
-/// A file that is opened before the work starts, so that an unwritable path is reported at once.
+/// A file that is opened before the work starts, so that an unwritable path is reported immediately.
 class output_file {
 public:
     /// With an empty path, there is no file and nothing is written. @throws command_line_error

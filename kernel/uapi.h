@@ -124,8 +124,8 @@ struct tutti_tick_register {
 /* Unregisters the calling thread from ticks. Another thread may then get its entry. ESRCH: the thread is not
  * registered. */
 #define TUTTI_TICK_UNREGISTER _IO('T', 3)
-/* Makes the thread of that entry check soon whether its tick is wanted: at once if it runs, otherwise when it next
- * runs. ESRCH: the entry belongs to no thread. */
+/* Makes the thread of that entry check soon whether its tick is wanted: immediately if it runs, otherwise when it
+ * next runs. ESRCH: the entry belongs to no thread. */
 #define TUTTI_KICK _IO('T', 4)
 
 /*
@@ -150,7 +150,7 @@ struct tutti_tick_register {
  * thread is neither SCHED_OTHER nor SCHED_BATCH.
  */
 #define TUTTI_DEFER _IO('T', 8)
-/* Ends the lower weight at once. A nice value that others have set meanwhile remains in effect. */
+/* Ends the lower weight immediately. A nice value that others have set meanwhile remains in effect. */
 #define TUTTI_RESUME _IO('T', 9)
 /*
  * The thread calls this after it has cleared `running`, if `waiters` is not 0. Wakes the waiting threads and ends the

@@ -21,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 using clock = std::chrono::steady_clock;
 
-constexpr milliseconds last_flush_timeout{100};  // time to write the last messages before the process ends at once
+constexpr milliseconds last_flush_timeout{100};  // time to write the last messages before an immediate end
 constexpr milliseconds obstacles_timeout{1000};  // time limit for find_obstacles
 
 }  // namespace

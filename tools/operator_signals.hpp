@@ -11,10 +11,10 @@
 
 namespace tutti::tools {
 
-/// Handles SIGTERM, SIGINT and SIGHUP. Until the program serves, SIGTERM and SIGINT end the process at once.
-/// Afterwards, the first of these signals requests a shutdown, and the second ends the process at once. A shutdown has
-/// a time limit (`limit_end`). SIGHUP requests that the program reload its configuration. A program that cannot do this
-/// logs a refusal.
+/// Handles SIGTERM, SIGINT and SIGHUP. Until the program serves, SIGTERM and SIGINT end the process immediately.
+/// Afterwards, the first of these signals requests a shutdown, and the second ends the process immediately. A shutdown
+/// has a time limit (`limit_end`). SIGHUP requests that the program reload its configuration. A program that cannot do
+/// this logs a refusal.
 ///
 /// The signals are blocked in this thread and in all threads that it starts from now on. A thread of this object waits
 /// for the signals, and for nothing else: it writes through `operator_log`, which does not block. Other threads run the
@@ -39,7 +39,7 @@ public:
                                                   std::function<obstacles()> find_obstacles);
     void begin_serving();
     /// Reports that everything is answered and saved. Only objects remain to be destroyed, which takes seconds for each
-    /// GiB of data. If they still exist at the end of the limit, the process ends with status 0.
+    /// GiB of data. If objects still exist at the end of the limit, the process ends with status 0.
     void complete_shutdown();
     void wait() const;
     [[nodiscard]] bool end_requested() const;

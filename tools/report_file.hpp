@@ -20,7 +20,7 @@ struct code_address {
 struct abort_count {
     std::string cause;
     bool partial = false;             ///< only a nested block was restarted
-    bool ends = false;                ///< the execution ended with it
+    bool ends = false;                ///< the execution ended with this roll-back
     std::optional<std::size_t> with;  ///< index of the conflicting block among those of its kind
     std::uint64_t times = 0;
 };
@@ -49,7 +49,7 @@ struct wait_report {
 
 /// A block of the language.
 struct block_report {
-    code_address at;  ///< the address that the call of its begin returns to
+    code_address at;  ///< the return address of the call that begins the block
     std::uint64_t executions = 0;
     std::uint64_t commits = 0;
     std::uint64_t cancelled = 0;

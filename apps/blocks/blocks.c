@@ -93,7 +93,7 @@ void tm_leave(const int* scope) {
 
 /* ---- waiting --------------------------------------------------------------------------------------------------
  * A thread that waits for a word to change sleeps in the kernel. A block that changes the word wakes the sleepers at
- * its commit. So it never wakes a thread early, and wakes none if it is rolled back.
+ * its commit. So a block never wakes a thread early, and wakes none if it is rolled back.
  *
  * No wake-up is lost. The sleeper counts itself (A), then the kernel compares the word (B) and sleeps. The action of
  * a commit runs after the word has changed (C), and then reads the count (D). The fences order A before B and C

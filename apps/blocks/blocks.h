@@ -22,9 +22,9 @@ void tm_at_commit(void (*action)(void*), void* argument) TM_PURE;
 
 /* ---- deferred work --------------------------------------------------------------------------------------------
  * `tm_defer` runs `run(argument)` after the outermost block has committed. The work runs in the block's thread and
- * outside of every block, so the work may begin blocks of its own. Without a block it runs at once. If the block is
- * rolled back, `drop(argument)` runs instead. Work runs when the thread leaves a block that was written with one of
- * the macros below. */
+ * outside of every block, so the work may begin blocks of its own. Outside of a block, the work runs immediately. If
+ * the block is rolled back, `drop(argument)` runs instead. Work runs when the thread leaves a block that was written
+ * with one of the macros below. */
 void tm_defer(void (*run)(void*), void (*drop)(void*), void* argument) TM_PURE;
 void tm_leave(const int* scope) TM_PURE;
 #define TM_SCOPE for (int tm_scope __attribute__((cleanup(tm_leave))) = 0; tm_scope == 0; tm_scope = 1)

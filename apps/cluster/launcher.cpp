@@ -192,7 +192,7 @@ int launch_and_cut(const program_options& how, network_namespaces& network, std:
     return right ? cli::success : cli::failed;
 }
 
-/// Kills or stops that node half-way, and reports the reactions of the others.
+/// Kills or stops that node half-way, and reports the reactions of the other nodes.
 int launch_and_kill(const program_options& how, std::vector<child>& nodes) {
     const auto victim = static_cast<std::size_t>(how.kill);
     sleep_for(how.seconds / 2);

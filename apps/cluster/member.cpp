@@ -150,7 +150,7 @@ int run_member(const program_options& how) {
         try {
             meet(how, here, "checked");
         } catch (const tutti::cluster::node_lost&) {
-            // Another node has seen that all are here, and left first.
+            // Another node has seen that all nodes are here, and has left first.
         }
         return cli::success;
     } catch (const std::exception& e) {

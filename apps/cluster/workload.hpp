@@ -33,7 +33,7 @@ enum class nesting : std::uint8_t {
     flat,        ///< one block
     closed,      ///< each is a block inside the transaction
     checkpoint,  ///< each is inside the checkpoint of the part before
-    open,        ///< each commits at once, and is undone if the block does not commit
+    open,        ///< each commits immediately, and is undone if the block does not commit
 };
 
 /// The size of a workload, and the kind of its transactions.

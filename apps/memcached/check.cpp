@@ -238,7 +238,8 @@ unsigned hash_power(mc::connection& server) {
     return power;
 }
 
-/// Stores enough keys to make the hash table grow, and waits for that: the server checks once a second.
+/// Stores enough keys to make the hash table grow, and waits until the table has grown, because the server checks only
+/// once a second.
 void fill(const settings& of) {
     mc::connection server(of.socket);
     const unsigned before = hash_power(server);

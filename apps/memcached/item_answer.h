@@ -1,7 +1,8 @@
 /* The function that patches/copies.cocci calls, inserted into proto_text.c before the patches are applied. */
 enum { answer_room = 512 };
 
-// Replies to a get with a copy of the value. False: the value is missing, too large, expired, or has to be logged.
+// Replies to a get with a copy of the value. Returns false if the value is missing, too large, expired, or has to be
+// logged.
 static bool item_answer(conn* c, const char* key, const size_t nkey, const bool return_cas, uint8_t* from) {
     union {
         item it;

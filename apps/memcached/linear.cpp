@@ -1,6 +1,6 @@
 // tutti-mc-linear: checks that memcached's replies to several concurrent clients are linearizable, key by key.
 //
-// Clients meet at the begin of each round, take new keys that all of them share, and send a few generated commands
+// Clients meet at the start of each round, take new keys that all of them share, and send a few generated commands
 // each. A shared counter orders calls and replies. Then the history of each key is checked (linear.hpp). `--evictions`
 // allows values to vanish, for a server under memory pressure, which the clients of `--pressure` cause. `--rude`
 // clients disconnect in the middle of commands and replies.

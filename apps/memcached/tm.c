@@ -29,7 +29,7 @@ int tm_fprintf(FILE* to, const char* format, ...) {
 
 void tm_perror(const char* what) { tm_fprintf(stderr, "%s: %s\n", what, strerror(errno)); }
 
-/* A log entry is formatted at once, because its data may be gone later. The formatted entry goes to the logger's
+/* A log entry is formatted immediately, because its data may be gone later. The formatted entry goes to the logger's
  * buffer after the block. */
 struct entry {
     logger* to;

@@ -91,8 +91,8 @@ TM_PURE void tm_count_item(int64_t bytes);
 
 /* Many threads add to `total`, and additions are never undone. */
 TM_PURE void tm_add(uint64_t* total, int64_t by);
-/* These two take and set a number at once. A block that is rolled back does not return the number: it only has to
- * differ from all others and to grow. */
+/* These two functions take and set a number immediately. A block that is rolled back does not return its number,
+ * because the number only has to differ from all others and to grow. */
 TM_PURE uint64_t tm_next(uint64_t* number);
 TM_PURE void tm_set(uint64_t* number, uint64_t to);
 

@@ -10,10 +10,10 @@ TM_PURE void tm_log(logger* to, enum log_entry_type event, const void* about, ..
 extern const struct settings tm_settings __asm__("settings");
 extern const rel_time_t tm_current_time __asm__("current_time");
 
-/* Guesses where an item with this key is, without barriers. So it may return any item, or null although there is
- * one. The result is correct if a barrier shows that it is linked, and its key then compares equal: no two linked
- * items have the same key. So a thread that finds an item reads neither its bucket nor the items before it, and does
- * not conflict with blocks that change them. */
+/* Guesses where an item with this key is, without barriers. So the function may return any item, or null although the
+ * item exists. The result is correct if a barrier shows that the returned item is linked, and if its key then compares
+ * equal, because no two linked items have the same key. So a thread that finds an item reads neither its bucket nor the
+ * items before it, and does not conflict with blocks that change them. */
 struct _stritem* tm_guess(const char* key, size_t nkey, uint32_t hv) TM_PURE;
 TM_PURE bool tm_has_key(const struct _stritem* it, const char* key, size_t nkey);
 

@@ -30,7 +30,7 @@ private:
     std::barrier<>& where_;
 };
 
-/// Runs `work` on `threads` threads, and returns the seconds from their start to the end of the last one.
+/// Runs `work` on `threads` threads, and returns the seconds from their start to the end of the last thread.
 ///
 /// If an exception leaves `work`, or a thread cannot be created, the program ends with a message and status 1: the
 /// other threads may be waiting for this one.

@@ -31,7 +31,8 @@ enum class moment {
 };
 
 /// Checks all conditions by scanning every table; takes about a second for ten warehouses.
-/// @param among  the warehouses to check, after a loss; empty: all REQUIRES: no transaction runs on the database.
+/// REQUIRES: no transaction runs on the database.
+/// @param among  the warehouses to check, after a loss; empty: all
 [[nodiscard]] std::vector<verdict> check_consistency(const database& db, moment when,
                                                      std::span<const warehouse_id> among = {});
 

@@ -1,7 +1,7 @@
 // Runs a mix of the five profiles on all threads, for a given time or a given number of transactions.
 //
 // The workers form a closed loop without keying and think times: a worker that has finished a transaction starts the
-// next one at once. A worker serves the terminals, ten at each warehouse, in random order. So its home warehouse
+// next one immediately. A worker serves the terminals, ten at each warehouse, in random order. So its home warehouse
 // changes with every transaction, and all warehouses are equally busy with any number of threads.
 #pragma once
 

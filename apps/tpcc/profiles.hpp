@@ -1,5 +1,6 @@
 // The five transaction profiles (clause 2), one source file each. A function runs one transaction to its end and
-// returns the output for the terminal. Thread safety: all of them, on one database.
+// returns the output for the terminal. Thread safety: several threads may call all functions on one database at the
+// same time.
 //
 // A result refers to rows for the columns that never change. A result is valid as long as the database.
 #pragma once

@@ -219,7 +219,7 @@ void client::count_conflict(std::size_t first, std::size_t at) {
 std::optional<std::size_t> client::way_back(std::size_t first, std::size_t at) const {
     if (plan_.nesting != nesting::closed && plan_.nesting != nesting::checkpoint) return std::nullopt;
     if (!work_.valid_prefix()) return std::nullopt;
-    // A closed block that has ended belongs to the block around it: a conflict cannot roll back to its begin.
+    // A closed block that has ended belongs to the block around it, so a conflict cannot roll back to its start.
     const std::size_t least = plan_.nesting == nesting::closed ? at : first;
     for (std::size_t i = at + 1; i-- > least;) {
         if (begins_part(i) && marks_[i - first].opened <= *work_.valid_prefix()) return i;

@@ -49,7 +49,7 @@ private:
         bool will_exist;
         std::string bytes;
     };
-    /// The state that a partial roll-back restores: before the operation that begins here.
+    /// The state before an operation. A partial roll-back to that operation restores this state.
     struct mark {
         std::size_t opened;
         std::vector<written> writes;
@@ -104,7 +104,7 @@ private:
     unsigned part_ = 0;                      // of the current operation
     std::vector<std::uint64_t> operations_;  // the random number that each operation draws from
     std::vector<mark> marks_;
-    bool changed_ = false;            // by the latest operation
+    bool changed_ = false;            // by the latest operation: whether it has changed something
     std::vector<char> have_changed_;  // for the ended operations under locks: whether each has changed something
 };
 

@@ -46,7 +46,8 @@ public:
     }
 };
 
-/// Six accounts. A loan opens one lender after the other, until it has enough. The lenders are not known before.
+/// Six accounts. A loan opens one lender after the other, until the lenders have given enough. The needed lenders are
+/// not known beforehand.
 class loan final : public accounts {
 public:
     using accounts::accounts;
@@ -217,7 +218,7 @@ private:
         all[level] = to;
         in.write(numbered(node), all);
     }
-    /// Returns the last node before this one on each level.
+    /// Returns the last node before `node` on each level.
     [[nodiscard]] links before(block& in, std::uint64_t node) const {
         links last{};
         std::uint64_t from = 0;

@@ -73,7 +73,7 @@ struct figures {
     double running = 0;            ///< conflicts found by a body, per transaction
     double inside = 0;             ///< of `running`: those on objects that no earlier operation had opened
     double refused = 0;            ///< abstract locks that could not be acquired, per transaction
-    double undone = 0;             ///< operations undone because of this, per transaction
+    double undone = 0;             ///< operations undone because a lock could not be acquired, per transaction
     double round_trips = 0, messages = 0, bytes = 0;  ///< per transaction
     double median = 0, of_99 = 0;                     ///< microseconds from a transaction's first attempt to its end
     split<double> spent;                              ///< per transaction, in microseconds

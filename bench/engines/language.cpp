@@ -6,7 +6,7 @@
 namespace bench {
 namespace {
 
-/// The blocks of libitm in a program with our runtime.
+/// The same blocks as those of engine `libitm`, in a program with Tutti's runtime.
 struct language : libitm {
     static constexpr const char* name = "language";
 };

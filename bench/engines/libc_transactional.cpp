@@ -1,5 +1,5 @@
 // Streams, and a tree with malloc, in blocks of the language, whose calls go to the transactional clones. Also the same
-// blocks made irrevocable at their begin, the only way without clones.
+// blocks made irrevocable at their start, the only way without clones.
 #include "workloads/allocating_tree.hpp"
 #include "workloads/streams.hpp"
 

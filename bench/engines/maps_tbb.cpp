@@ -7,7 +7,7 @@
 namespace bench {
 namespace {
 
-/// Two of its operations cannot be combined into one.
+/// Two operations of oneTBB's map cannot be combined into one atomic operation.
 struct tbb_map : map_engine {
     static constexpr const char* name = "tbb";
     static constexpr bool moves = false;

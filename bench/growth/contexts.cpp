@@ -70,7 +70,7 @@ double counting(const point& p) {
     require(counter.load() == added, "additions were lost");
     return time;
 }
-/// In its first transaction, a thread gets its data in the engine. Here the time counts from the start of the thread.
+/// A thread gets its descriptor in its first transaction. Here the time counts from the start of the thread.
 double first_transaction(const point& p) {
     const idle_threads others{p.size, read_variable};
     return median_of(p, [] {
@@ -84,7 +84,7 @@ double first_transaction(const point& p) {
     });
 }
 
-/// Measures an update beside threads that wait in `retry`, each for another word.
+/// Measures an update beside threads that wait in `retry`, each for a word of its own.
 double beside_waiters(const point& p) {
     struct alignas(64) waiter_word {
         tutti::var<std::uint64_t> over{0};

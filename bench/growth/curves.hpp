@@ -33,8 +33,8 @@ struct curve {
     due expected = due::linear;
     std::size_t largest = 1'000'000;
     measured run;             ///< nanoseconds (with `bytes`: bytes), of the whole or of one operation
-    measured without = {};    ///< the same without transactions, if it exists: the cost of caches
-    bool concurrent = false;  ///< needs two transactions that run at once
+    measured without = {};    ///< the same without transactions, if possible: shows the cost of caches
+    bool concurrent = false;  ///< needs two transactions that run at the same time
     bool bytes = false;
     bool threads = false;          ///< uses several threads, so the instructions of one operation cannot be counted
     std::string_view beside = {};  ///< the curve to compare this one with

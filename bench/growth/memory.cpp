@@ -1,4 +1,4 @@
-// The memory that a thread keeps of a large transaction: right after it, and after small ones.
+// The memory of a large transaction that its thread keeps: right after the transaction, and after small ones.
 #include <malloc.h>
 
 #include <cstdint>

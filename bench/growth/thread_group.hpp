@@ -1,4 +1,4 @@
-// Many threads: sleeping ones, ended ones, and ones that all begin at once.
+// Many threads: threads that sleep, threads that have ended, and threads that all begin at the same time.
 #pragma once
 
 #include <pthread.h>
@@ -67,7 +67,7 @@ private:
     std::vector<std::jthread> threads_;
 };
 
-/// Returns the seconds from the moment when the threads may begin `work(index)` until the last one is done.
+/// Returns the seconds from the moment when the threads may begin `work(index)` until the last thread is done.
 template <class Work>
 double seconds_together(std::size_t count, const Work& work) {
     using clock = std::chrono::steady_clock;

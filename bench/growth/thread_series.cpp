@@ -1,4 +1,4 @@
-// More and more threads that all run at once.
+// More and more threads that all run at the same time.
 #include <cstdint>
 #include <memory>
 

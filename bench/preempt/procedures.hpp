@@ -30,8 +30,8 @@ void run_probe(void* of_probe) noexcept;
 /// Does nothing.
 void run_nothing(void*) noexcept;
 
-/// Calls `interrupt` the given number of times. Each call makes work of a higher level interrupt it. Then stores the
-/// total time.
+/// Calls `interrupt` the given number of times. Each call makes work of a higher level interrupt this procedure. Then
+/// stores the total time.
 struct interrupted {
     std::uint64_t times;
     void (*interrupt)();

@@ -125,8 +125,8 @@ private:
         if (between != nullptr) between->parent.set(c, top);
     }
 
-    /// Restores the rules. REQUIRES: `n` is red, and only its parent may violate a rule by being red, or `n` is the
-    /// root.
+    /// Restores the rules. REQUIRES: `n` is red. Only rule 1 may be violated, because the parent of `n` is red, too, or
+    /// because `n` is the root.
     void part_reds(context& c, node* n) {
         for (;;) {
             node* parent = n->parent.get(c);

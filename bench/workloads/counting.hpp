@@ -1,5 +1,5 @@
 // All threads add one to the same number, in three ways. Without a pause. With a microsecond of computing in between,
-// like a program that also does other work. At the begin of a transaction of ten microseconds, which makes a counter a
+// like a program that also does other work. At the start of a transaction of ten microseconds, which makes a counter a
 // point of conflict.
 #pragma once
 

@@ -43,7 +43,8 @@ static void poll_soon(u64 ns)
  * processor is idle, it runs only this thread, so the winner that releases the thread need not leave its own processor.
  *
  * While a BPF program runs, the current thread counts as unable to migrate once more than otherwise. So a count of one
- * does not tell whether it may migrate. It waits in SHARED, from where only a processor that may run it takes it.
+ * does not tell whether the current thread may migrate. Such a thread waits in SHARED, from which only a processor that
+ * may run the thread takes it.
  */
 static u64 queue_for(struct task_struct *p, s32 *kick)
 {

@@ -13,8 +13,8 @@ thread_local std::int64_t seen = 0;  // so that the compiler keeps the reads
 
 }  // namespace
 
-/// Returns the amount that the lenders gave. Each lender is a nested block, opened only if those before it have not
-/// given enough, so the needed lenders are not known before.
+/// Returns the amount that the lenders gave. Each lender is a nested block, which runs only if the lenders before it
+/// have not given enough. So the needed lenders are not known beforehand.
 std::int64_t loan::borrow(std::span<const lender> from, std::int64_t wanted) {
     return atomically([&](tx& t) {
         account& a = from.front().at.write(t);

@@ -1,4 +1,4 @@
-/* The macros that Coccinelle, which expands none by default, has to know. */
+/* The macros that Coccinelle has to know, because it expands no macros by default. */
 #define THREAD_STATS_FIELDS
 #define SLAB_STATS_FIELDS
 /* Blocks made by an earlier patch. */

@@ -30,7 +30,7 @@ public:
         total_.store(sum);
     }
 
-    /// Returns the change of an edge to `child` with the highest gain, or one without gain.
+    /// Returns the change of an edge to `child` with the highest gain, or a change without gain.
     [[nodiscard]] proposal best_for(context& t, unsigned child) const {
         const variable_set parents = parents_[child].get(t);
         const double now = data_.score(child, parents);

@@ -35,7 +35,7 @@ class sequencer {
         strand* next = nullptr;
         std::size_t overlap = 0;  // with the next strand
         shared<bool> has_predecessor{false};
-        shared<strand*> below{nullptr};  // the next one in the same file
+        shared<strand*> below{nullptr};  // the next strand in the same file
     };
 
 public:

@@ -119,7 +119,7 @@ public:
 
     void work(group_worker& me) {
         while (result_.continues(moves_.load())) {
-            me.wait_for_all();  // all have checked the condition
+            me.wait_for_all();  // all threads have checked the condition
             if (me.index == 0) start_round();
             me.wait_for_all();
             assign();

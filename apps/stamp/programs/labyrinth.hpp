@@ -2,8 +2,8 @@
 // routing (Watson, Kirkham, Lujan, "A Study of a Transactional Parallel Routing Algorithm", PACT 2007).
 //
 // A thread copies the maze, layer by layer, finds a way in its copy, and takes all cells of the way in one transaction.
-// If one is no longer free, it starts again. The copy need not be of one instant, because taken cells never become
-// free.
+// If a cell is no longer free, the thread starts again. The copy need not be of one instant, because taken cells never
+// become free.
 //
 // Few transactions with large read and write sets. Most of the time is spent searching.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace stamp::labyrinth {
 
-/// A wire that was laid, or not, because there was no way.
+/// A wire that was laid, or that was not laid because there was no way.
 struct result {
     wire of;
     std::vector<cell_number> way;

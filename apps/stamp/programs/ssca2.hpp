@@ -83,7 +83,7 @@ public:
         }
     }
 
-    /// Returns the edges of the graph, seen from their begin (0) or end (1). REQUIRES: no other thread runs.
+    /// Returns the edges of the graph, seen from their start (0) or end (1). REQUIRES: no other thread runs.
     [[nodiscard]] std::vector<edge> seen_from(std::size_t d) const {
         const half& h = halves_[d];
         std::vector<edge> found;

@@ -3,8 +3,8 @@
 //   1. Corners are counter-clockwise and constant. neighbour[i] shares the edge from corner i to the next one, and
 //      refers back to this triangle. It is null if that edge is on the border of the square.
 //   2. No circle through the corners of a triangle has another corner inside.
-//   3. A triangle that leaves the mesh is destroyed. If it still waits for a thread to examine it, it is marked as
-//      removed, and that thread destroys it.
+//   3. A triangle that leaves the mesh is destroyed. If the triangle still waits for a thread to examine it, the
+//      triangle is only marked as removed, and that thread destroys it.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ public:
         [[nodiscard]] const point& end() const { return of->end_of(number); }
     };
 
-    /// The data for inserting a point, by one thread. The object keeps its memory.
+    /// The data that one thread needs to insert a point. The arrays keep their memory from one insertion to the next.
     struct workshop {
         scratch<element*> cavity;  // the triangles to remove: the new point is in their circles
         scratch<edge> rim;         // the sides around the cavity
@@ -72,7 +72,8 @@ public:
     [[nodiscard]] element* at_origin(context& t) const { return at_origin_.get(t); }
     [[nodiscard]] element* at_origin() const { return at_origin_.load(); }
 
-    /// Walks from a triangle towards p. The last one contains p (`inside`), or the walk would leave the mesh there.
+    /// Walks from a triangle towards p. The last triangle contains p (`inside`), or the walk would leave the mesh
+    /// there.
     struct place {
         edge last;
         bool inside;

@@ -56,7 +56,7 @@ void connection::flush() {
         if (sent < 0) lost("it takes no requests");
         sent_ += static_cast<std::size_t>(sent);
     }
-    // Not after every send: under overload much is left, and all of it would be moved.
+    // The sent bytes are not removed after every send: under overload much is left, and all of it would be moved.
     if (2 * sent_ >= unsent_.size()) {
         unsent_.erase(0, sent_);
         sent_ = 0;
