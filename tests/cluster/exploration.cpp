@@ -141,8 +141,8 @@ private:
     void find_races(const event_set& events, const happened& past, unsigned event) {
         const std::size_t rival = past.rival_of(event);
         if (rival == happened::none) return;
-        // `rest` contains the events after the rival that do not depend on the rival, and then `event`. `first`
-        // collects the events with which an order of `rest` may begin.
+        // `rest` contains the events after the earlier event that do not depend on that event, and then `event`.
+        // `first` collects the events with which an order of `rest` may begin.
         happened rest{events};
         std::vector<unsigned> first;
         const auto add = [&](unsigned e) {
