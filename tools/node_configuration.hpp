@@ -7,7 +7,7 @@
 
 namespace tutti::tools {
 
-/// Returns the result of `read()`. Reports an invalid configuration as an error of the operator.
+/// Returns the result of `read()`. Reports an invalid configuration like a wrong command line.
 /// @throws cli::command_line_error
 template <class Read>
 auto read_node_configuration(Read&& read) {

@@ -14,7 +14,8 @@ namespace {
 
 using tutti::tx;
 
-/// Each thread increments one shared word ten times in a transaction, plus the restarts caused by other threads.
+/// Measures transactions that increment one shared word ten times. The time includes the restarts that other threads
+/// cause.
 template <tutti::mode Mode>
 double bump_in(const point& p) {
     return median_of(p, [&p] {

@@ -30,7 +30,8 @@ void retry_for(tx& t, std::chrono::duration<Rep, Period> limit,
     detail::raise_retry_for(t, detail::saturated(limit), {at.file_name(), at.line(), at.column()});
 }
 
-/// Continues if the condition holds. Otherwise waits by `retry` until it may hold: `check(t, !queue.empty(t));`.
+/// Continues if the condition holds. Otherwise calls `retry`, which waits until the condition may have changed.
+/// Example: `check(t, !queue.empty(t));`.
 inline void check(tx& t, bool condition) {
     if (!condition) retry(t);
 }

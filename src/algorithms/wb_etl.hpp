@@ -88,7 +88,7 @@ struct wb_etl {
             if (e.version != memory::no_version) {
                 e.orec->store(time_based::before(d, e, d.strict()), std::memory_order_release);
             } else {
-                // The newest entry of a chain follows its head.
+                // The newest entry of a chain comes directly after the head, so only the head has to be changed.
                 d.writes[memory::entry_of(e.orec->load(std::memory_order_relaxed))].next = e.next;
             }
         });

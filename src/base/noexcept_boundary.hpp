@@ -27,9 +27,9 @@ struct return_point {
     std::uintptr_t stack_pointer = 0;  ///< 0: no point
 };
 
-/// Returns the point at which the boundary was called. Only a handler of std::terminate may call this function. Returns
-/// no point if the boundary cannot be determined, if it is in the same object as this code, or if the processor is not
-/// x86-64. O(frames).
+/// Returns the point at which the noexcept function was called. Only a handler of std::terminate may call this. Returns
+/// an empty point if the noexcept function cannot be determined, if it is in the same shared object as this code, or if
+/// the processor is not x86-64. O(frames).
 [[nodiscard]] return_point caller_of_noexcept_boundary() noexcept;
 
 /// Drops all frames below `point`, and calls `throws` as if the function of `point` had called `throws`. REQUIRES:

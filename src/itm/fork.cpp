@@ -1,11 +1,11 @@
 // Handles fork. The child has only one thread, so it cannot continue the transactions of other threads. Therefore the
 // thread that forks runs serially before the process is copied. Then no other transaction holds an orec or has written
-// in place when the process is copied. The child resets what other contexts publish outside of transactions
-// (core/lifecycle/fork.hpp).
+// in place when the process is copied. The child resets the state that other contexts have published outside of
+// transactions (core/lifecycle/fork.hpp).
 //
-// A thread that forks in a block of the language already runs serially, because fork has no clone. But a fork in a
-// block of the library, or in a pure function of the program, is not protected. Other transactions may then be at any
-// point of their execution.
+// A thread that forks in a block of the language already runs serially, because fork has no transactional clone. But a
+// fork in a block of the library, or in a pure function of the program, is not protected. Other transactions may then
+// be at any point of their execution.
 #include <pthread.h>
 
 #include <utility>

@@ -30,7 +30,7 @@ struct zeromq_transport::called_peer final : peer {
 
 /// The maximum number of bytes in one message of ZeroMQ.
 inline constexpr std::size_t max_zeromq_message_bytes = std::size_t{64} * 1024;
-/// The size of the name that libzmq gives to a caller: a zero byte, and the number.
+/// The size of the routing id that libzmq gives to a connecting peer: a zero byte, and a number.
 inline constexpr std::size_t connection_name_bytes = 1 + sizeof(std::uint32_t);
 
 /// Sets the limits of a socket.

@@ -17,7 +17,7 @@ static void a_block_commits(void) {
     uint64_t five = 5;
     CHECK_EQ(tutti_atomically(NULL, add_to_x, &five), TUTTI_COMMITTED);
     CHECK_EQ(tutti_var_load(&x), 5);
-    // Without the macro, as other languages call it.
+    // Calls the function, not the macro, as bindings of other languages do.
     CHECK_EQ((tutti_atomically)(NULL, add_to_x, &five), TUTTI_COMMITTED);
     CHECK_EQ(tutti_var_load(&x), 10);
 }

@@ -13,7 +13,7 @@ struct copy_failure {};
 /// While this count is positive, copies of values on this thread run blocks and decrement it. The copy that reaches
 /// zero fails.
 inline thread_local std::uint64_t fail_at_copy = 0;
-/// true if copies of values on this thread run blocks
+/// true if copying a value on this thread runs a block
 inline thread_local bool copies_run_blocks = false;
 
 /// Makes the n-th allocation or copy of this thread from now fail, during its lifetime.

@@ -128,12 +128,12 @@ public:
     /// false if the block did not run because another thread begins one.
     bool transact_as_biased_owner(void (*body)(block&));
 
-    /// Runs a block that is alone from its begin on. Returns false if the block did not run because the
+    /// Runs a block that is alone from its start on. Returns false if the block did not run because the
     /// algorithm runs every block alone.
     bool transact_serial(void (*body)(block&));
 
-    /// Runs a block of the language. Returns false if it did not run, because the algorithm runs none, or runs every
-    /// block alone.
+    /// Runs a block of the language. Returns false if the block did not run. The reason is that the algorithm runs no
+    /// such blocks, or that it runs every block alone.
     bool transact_in_the_language(void (*body)(block&));
 
     /// Accesses a variable outside of any block.

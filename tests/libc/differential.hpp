@@ -79,7 +79,7 @@ inline int restarts_left = 0;
     _ITM_abortTransaction(4);
 }
 
-// GCC 12 drops a __transaction_cancel inside a template, so these blocks are in functions.
+// GCC 12 drops a __transaction_cancel inside a template, so these blocks are in functions that are no templates.
 struct action {
     [[gnu::transaction_safe]] virtual void operator()() = 0;
 };

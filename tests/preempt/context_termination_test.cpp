@@ -140,7 +140,7 @@ TEST_P(context_termination_test, terminates_code_that_swallows_exceptions) {
     EXPECT_EQ(shared.load(), 0);
 }
 
-// Returns only while the procedure is single-stepped, so that a tick never finds the procedure in its own code.
+// Does not return until the procedure is single-stepped. So no tick finds the procedure in its own code before.
 void stay_until_it_steps() {
     const context& mine = *scheduler::current();
     while (!mine.single_steps.is_active()) std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -148,7 +148,7 @@ TEST(drain, calls_stranded_in_retry_end_with_an_error) {
     EXPECT_NE(bank->info().find("procedure_take:OK=2,"), std::string::npos);
 }
 
-// Catches an end of the server that interrupts a noexcept function by an exception, and so terminates the process.
+// Catches a shutdown that throws an exception through a noexcept function, which terminates the process.
 TEST(drain, noexcept_calls_stranded_in_retry_end_with_an_error) {
     bank_server bank{{.workers = 2}};
     std::future<void> waits[] = {bank->call<void>("take_noexcept", {}), bank->call<void>("take_in_destructor", {})};

@@ -161,7 +161,7 @@ TEST_F(reading_order, follows_priorities) {
     EXPECT_EQ(rounds[0], (std::vector<int>{5, 5, 2, 2, 1, 1, 1, 1}));
 }
 
-// One round reads 256 requests, but finishes the client that it has begun.
+// One round ends after 256 requests, but reads all requests of the client that it reads at this point.
 TEST_F(reading_order, skips_the_least_urgent_client_for_a_round) {
     const auto rounds = rounds_of(100);
     ASSERT_EQ(rounds.size(), 2U);

@@ -86,7 +86,7 @@ struct slot {
 
 /// Returns null if t's attempt cannot run on the fast path, or has left it.
 TUTTI_EXPORT fast_path_attempt* open_fast_path(tx& t, node_impl& n);
-// The parameters are in the order in which callers pass them on, so that they keep their registers.
+// The parameters are in the order of the callers' own parameters, so that each argument stays in its register.
 TUTTI_EXPORT slot& open_to_read(tx& t, const object_id& id, location_hint& found, node_impl& n);
 /// Opens the object for writing. A roll-back of the innermost block undoes later changes of the slot.
 TUTTI_EXPORT slot& open_to_write(tx& t, const object_id& id, location_hint& found, node_impl& n);

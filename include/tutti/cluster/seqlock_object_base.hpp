@@ -1,5 +1,5 @@
 /// @file
-/// Data that a reference and the node of its own process share, in addition to an object's bytes.
+/// The data that a reference shares with the node of its process, besides an object's bytes.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct no_interleaving {
 };
 
 /// A small object that blocks of its own process can read without a call into the library. A sequence lock protects the
-/// object, and the lock's word is also the object's own lock. Only the library changes the object
+/// object. The word of this lock is also the lock that writers of the object take. Only the library changes the object
 /// (src/cluster/directory/seqlock_object.hpp, which states SEQ1 to SEQ5).
 ///
 /// A read loads the word, then the object's data, and then the word again. All loads but the last are acquire loads.

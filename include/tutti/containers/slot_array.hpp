@@ -57,8 +57,8 @@ public:
         return chunk == nullptr ? nullptr : chunk + at.slot;
     }
 
-    /// Returns the slot of that number, and makes its chunk if necessary. O(1), except for one call in `chunk_size` and
-    /// for the few calls that extend the directory. Throws std::bad_alloc.
+    /// Returns the slot of that number, and makes its chunk if necessary. O(1), except for the calls that make a chunk
+    /// (one of every `chunk_size` calls) or extend the directory. Throws std::bad_alloc.
     [[nodiscard]] Slot& find_or_create(std::size_t number) {
         if (Slot* const there = find(number)) [[likely]]
             return *there;

@@ -314,8 +314,8 @@ public:
     /// @throws registration_error  if the name is taken
     virtual void at_snapshot(std::string name, std::function<void(snapshot_writer&)> dump,
                              std::function<void(snapshot_reader&)> load) = 0;
-    /// Returns the node whose objects procedures may use, as `cluster::ref<T>` (<tutti/cluster/ref.hpp>). The node
-    /// lives until all functions registered by at_end have run.
+    /// Returns the server's node of a cluster. Procedures may use the node's objects through `cluster::ref<T>`
+    /// (<tutti/cluster/ref.hpp>). The node lives until all functions registered by at_end have run.
     /// @throws registration_error  if the server has no node
     [[nodiscard]] virtual cluster::node& cluster() const = 0;
 };

@@ -92,8 +92,8 @@ TUTTI_EXPORT void end_fork_copy() noexcept;
 TUTTI_EXPORT void reset_other_contexts() noexcept;
 
 /// Returns true if blocks of the language may run in hardware. The processor must have RTM, the algorithm must run
-/// several transactions at a time, no report is wanted, and TUTTI_HARDWARE is `auto`. The result is constant during the
-/// life of the process.
+/// several transactions at a time, no report may be requested, and TUTTI_HARDWARE must be `auto`. The result is
+/// constant during the life of the process.
 [[nodiscard]] TUTTI_EXPORT bool hardware_is_usable(const core::descriptor& d) noexcept;
 
 /// These functions return core::serial_token and core::listeners_to_language.

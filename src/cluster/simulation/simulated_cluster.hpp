@@ -99,7 +99,7 @@ protected:
     void end_unnoticed(node_number n) noexcept { lives_[n] = life::ended; }
     /// Returns true if the node has been admitted, and so serves requests.
     bool is_admitted(node_number n);
-    /// Makes node `at` notice that the other node has ended, unless `at` has ended itself.
+    /// Makes node `at` notice that the other node has ended, unless `at` itself has ended.
     void lose_node(node_number at, node_number lost);
 
 private:

@@ -14,8 +14,8 @@ const descriptor& descriptor_numbered(std::uint32_t id) noexcept {
     return descriptor::of(memory::status_record_of(id));
 }
 
-/// Returns the descriptor that last wrote a location that d has read and that has changed since. The read log of an
-/// attempt is still intact after the attempt.
+/// Finds a location that has changed since d read it, and returns the descriptor of its latest writer. May be called
+/// after the attempt, because the read log is intact then.
 const descriptor* overwriting_descriptor(const descriptor& d) noexcept {
     for (const orec* const* r = d.read_begin; r != d.read_next_; ++r) {
         const word seen = (*r)->load(std::memory_order_acquire);

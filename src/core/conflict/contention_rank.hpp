@@ -52,8 +52,8 @@ void hide_rank(descriptor& d) noexcept;
 /// Returns true if another transaction caused an abort for `cause`.
 [[nodiscard]] bool is_defeat(abort_cause cause) noexcept;
 
-/// Counts the end of an attempt for `cause`, if the attempt was defeated. When the number of defeats reaches
-/// `defeats_to_seniority` or `defeats_to_last_resort`, takes the step that the top of this file describes.
+/// Counts the defeat of an attempt that ended because of `cause`, if it was defeated. When the number of defeats
+/// reaches `defeats_to_seniority` or `defeats_to_last_resort`, takes the step that the top of this file describes.
 void count_defeat(descriptor& d, abort_cause cause) noexcept;
 
 }  // namespace tutti::core

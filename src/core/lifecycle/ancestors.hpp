@@ -10,8 +10,8 @@ namespace tutti::core {
 /// left to do.
 [[noreturn]] void restart_ancestor(descriptor& d, abort_cause cause);
 
-/// Makes the transaction around d start over if that transaction, or an ancestor of it, was asked to abort. Otherwise d
-/// might wait for the transaction that asked. REQUIRES: d is idle.
+/// Makes the transaction around d start over if that transaction, or an ancestor of it, was asked to abort. Without
+/// this check, d might wait for the very transaction that asked. REQUIRES: d is idle.
 void check_ancestors(descriptor& d);
 
 /// Backs off after a conflict of an inner transaction, while the outer transaction may own something. May make

@@ -375,7 +375,8 @@ private:
 
     /// Prepares for the vote of participants, or for an action at the decision. A transaction that only reads is
     /// normally ordered at its snapshot. But a vote or an action orders the transaction at its decision, so its reads
-    /// have to be current at that time. The transaction owns nothing that would keep its reads current.
+    /// have to be current at that time. The transaction owns nothing that would keep its reads current, so this
+    /// function checks them.
     static bool prepare_for_vote(descriptor& d) {
         if (!d.writes.empty()) return prepare(d);
         if (A::unchanged(d)) return true;

@@ -28,7 +28,8 @@ void for_each_running(descriptor& d, F&& f) {
     }
 }
 
-/// Makes d idle while `wait` waits for another context, and then begins anew. Returns false if d's execution ends here.
+/// Makes d idle while `wait` waits for another context, and then begins a new attempt. Returns false if d's execution
+/// ends here.
 template <class F>
 bool wait_idle(descriptor& d, F&& wait) {
     // `last_defeat` is stored because the attempt gets a new number below. A waiter for d's execution must not mistake
@@ -66,8 +67,8 @@ bool wait_for_all(descriptor& d) noexcept {
     // All transactions are asked to abort before d waits for any of them, because one may be waiting for another.
     for_each_running(d, [&d](descriptor& other, word state) { kill_before_waiting(d, other, state); });
     for_each_running(d, [&](descriptor& other, word state) {
-        // A transaction that was preparing could not be killed, so d asks again. The transaction may have stopped
-        // preparing in order to wait for d, as a commit under one lock does.
+        // A transaction that was preparing could not be killed, so d repeats the request. Meanwhile, the transaction
+        // may have stopped preparing. For example, a commit under one lock stops preparing, and then waits for d.
         constexpr auto one_millisecond = std::chrono::milliseconds{1};
         while (!is_over(other, state) && serial_token.load(std::memory_order_acquire) == token) {
             const bool asked = kill_before_waiting(d, other, other.state.load(std::memory_order_acquire));

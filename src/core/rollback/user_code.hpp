@@ -89,9 +89,9 @@ void destroy_leftovers(descriptor& d, memory::log<deferred>& left) noexcept;
 void run_after_commit(descriptor& d, memory::log<deferred>& after);
 
 /// Destroys the objects of a nested block that was rolled back alone, if that is safe while the transaction continues.
-/// Their entries are those that were set aside as number `from` or later. Objects whose destruction is not safe stay
-/// until the end of the outermost block. `reads` is the number of reads that were in the log when the block opened. May
-/// doom the attempt. REQUIRES: no signal is pending.
+/// The entries of these objects have number `from` or higher among the entries that were set aside. Objects whose
+/// destruction is not safe stay until the end of the outermost block. `reads` is the number of reads that were in the
+/// log when the block opened. May doom the attempt. REQUIRES: no signal is pending.
 void destroy_in_parent(descriptor& d, std::size_t from, std::size_t reads) noexcept;
 
 /// Keeps alive an exception that is being handled, and that a signal replaces. The exception lives until the block that

@@ -9,14 +9,14 @@
 // other. The first then holds 1/2 of the budget, the second 1/6, the n-th 1/(n (n + 1)), and 1/(n + 1) is left. So some
 // memory is always free, and the next principal finds room for its first calls.
 //
-// In addition to this limit, a principal has an urgent part, for calls that the limit would refuse. A call of priority
-// p may use the urgent part while the calls in that part hold at most p / highest_priority of the limit. So the server
-// refuses calls of a lower priority first. Accepted calls of a low priority leave room for more urgent calls, even for
-// those of the same principal. A call of priority 0 is never in the urgent part. If n principals also use all of their
-// urgent parts, 1/(n + 1)^2 of the budget is left, so the next principal still finds room.
+// In addition to this limit, each principal has an urgent part, for calls that the limit would refuse. A call of
+// priority p may use the urgent part while the calls in that part hold at most p / highest_priority of the limit. So
+// the server refuses calls of a lower priority first. Accepted calls of a low priority leave room for more urgent
+// calls, even for those of the same principal. A call of priority 0 is never in the urgent part. If n principals also
+// use all of their urgent parts, 1/(n + 1)^2 of the budget is left, so the next principal still finds room.
 //
-// A call that is longer than its limit is accepted if no other call is counted. Calls of admins are not counted, and
-// never refused.
+// A call whose arguments alone exceed the limit of its principal is accepted if no other call is counted. Calls of
+// admins are not counted, and never refused.
 //
 // Thread safety: any thread. If two threads acquire memory at the same time, both may be refused although there is room
 // for one of them.

@@ -97,7 +97,8 @@ public:
         backend::request* one = &r;
         commit_all({&one, 1});
     }
-    /// Commits all requests at one version. Their own program sees that version immediately, whatever feeds report.
+    /// Commits all requests at one version. The program that sent the requests sees that version immediately, even if
+    /// the feeds have not reported it.
     void commit_all(std::span<backend::request*> all) override {
         {
             const std::lock_guard hold{at_->guard};

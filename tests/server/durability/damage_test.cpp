@@ -397,7 +397,7 @@ TEST_F(log_damage, files_of_another_time_or_log_are_found) {
             EXPECT_EQ(bytes_of("damaged-wal"), own_log);
         }
     }
-    // The unchanged files, with and without a clean end.
+    // Also searches the undamaged files.
     EXPECT_EQ(found_in("now"), calls + 12) << refusal;
     EXPECT_EQ(found_in("log"), calls + 12) << refusal;
 }
