@@ -7,8 +7,8 @@ object_entry* entry_table::find_in_index(const object_id& id) noexcept {
     return at != index_.end() ? at->second : nullptr;
 }
 
-// The entry is counted last. So if memory runs out before, the table contains what it contained. The index may keep some
-// of the new entries. The next add adds them again, without effect, and truncate and clear remove them.
+// The entry is counted last. So if memory runs out before, the table contains what it contained. The index may keep
+// some of the new entries. The next add adds them again, without effect, and truncate and clear remove them.
 object_entry& entry_table::add(const object_id& id) {
     object_entry& e = *pool_[size_];
     e.id = id;

@@ -15,8 +15,8 @@ namespace tutti::server::journal {
 
 class write_failure {
 public:
-    /// `log` is called when the file can no longer be written, and when it can be written again. `log` must outlive this
-    /// object.
+    /// `log` is called when the file can no longer be written, and when it can be written again. `log` must outlive
+    /// this object.
     explicit write_failure(const std::function<void(bool failed, const std::string&)>& log) : log_{log} {}
 
     /// Returns true if the file cannot be written now.
