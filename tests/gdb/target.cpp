@@ -1,5 +1,9 @@
 // The program that gdb.sh inspects: one of each container, a thread that sleeps in retry, and one that stops inside a
 // named block.
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -10,6 +14,8 @@
 #include <tutti/containers/queue.hpp>
 #include <tutti/containers/vector.hpp>
 #include <tutti/tutti.hpp>
+
+#include "language/processes.hpp"
 
 namespace {
 
@@ -46,12 +52,15 @@ void fill() {
 
 int main() {
     fill();
-    std::thread{[] {
-        tutti::atomically({.name = "sleeper"}, [](tutti::tx& t) {
+    std::atomic<pid_t> in_block{0};
+    std::thread{[&in_block] {
+        tutti::atomically({.name = "sleeper"}, [&in_block](tutti::tx& t) {
+            in_block.store(::gettid());
             if (number.get(t) > 0) tutti::retry(t);
         });
     }}.detach();
-    std::this_thread::sleep_for(std::chrono::milliseconds{300});  // the thread then sleeps, or the test fails
+    // From its block on, the thread sleeps only in retry.
+    while (in_block.load() == 0 || !sleeps(in_block.load())) std::this_thread::sleep_for(std::chrono::milliseconds{1});
     tutti::atomically({.name = "writer"}, [](tutti::tx& t) {
         if (t.attempt() < 3) tutti::restart(t);
         number.set(t, 43);

@@ -127,7 +127,8 @@ TEST(waiting, wakes_a_sleeper_in_retry_once) {
     sleeper.join();
 }
 
-// Catches a wake-up that is left to threads that are not asleep yet. Such a thread may still run code that waits.
+// Catches a wake-up that is left to threads that are not asleep yet. A thread on its way to sleep may still run code
+// that waits.
 TEST(waiting, does_not_depend_on_waiters_still_awake) {
     const support::watchdog dog{"on the way to sleep"};
     var<int> x{0};

@@ -11,10 +11,10 @@
 //              each of these variables is changed
 //
 // No wakeup is lost. The feed reports every write that takes effect after the feed was opened (backend.hpp, ENG5).
-// Either the feed's report of a write finds the variable subscribed, or the write precedes the subscription. In the
-// second case, the write also precedes the block's query to the engine, so the answer shows the write. A variable that
-// changes before the block sleeps invalidates the block's reads, and `retry` checks these reads. When the feed breaks,
-// every variable changes, and every block checks its objects.
+// Either the feed's report of a write finds the variable subscribed, or the write precedes the subscription. If the
+// write precedes the subscription, it also precedes the block's query to the engine, so the answer shows the write. A
+// variable that changes before the block sleeps invalidates the block's reads, and `retry` checks these reads. When the
+// feed breaks, every variable changes, and every block checks its objects.
 //
 // The notifying thread waits for blocks, because its commits wait in quiescence, for a lock, or for their turn in an
 // algorithm that runs one block at a time. A block that subscribes is still running, so it must not wait for the

@@ -1,5 +1,6 @@
-// What a commit holds at this node. Until its decision, the commit pins copies that it has read (OBC4). Until its end,
-// the commit has references to its participants and to the owners of these copies (peer_references.hpp).
+// The pins and references that a commit holds at this node. Until its decision, the commit pins copies that it has read
+// (OBC4). Until its end, the commit has references to its participants and to the owners of these copies
+// (peer_references.hpp).
 //
 // Thread safety: not thread-safe. One transaction uses the object.
 #pragma once

@@ -36,6 +36,17 @@ protected:
         how.port = port;
         p.follower = std::make_unique<bank>(how);
     }
+    /// Orders the follower to lead, and ends the follower before it gets the order. Returns the error of the handover,
+    /// which is in doubt then.
+    static std::string lose_follower_that_was_ordered(pair& p) {
+        p.between.hold();
+        std::string why;
+        std::thread hands_over{[&] { why = p.leader.serves.hand_over({}, 300ms); }};
+        until([&] { return p.leader.says("handover:hands over to " + address_of(*p.follower)); });
+        p.follower.reset();
+        hands_over.join();
+        return why;
+    }
     static std::string last_wait(const bank& leader) {
         client c{leader.serves.port()};
         EXPECT_EQ(c({"CALL", "put", "9", "1"}), "OK");
@@ -304,12 +315,7 @@ TEST_F(handover, leaves_one_leader_after_a_late_order) {
 TEST_F(handover, is_in_doubt_while_the_follower_is_down) {
     const auto p = two_servers();
     const std::uint16_t port = p->follower->serves.port();
-    p->between.hold();
-    std::string why;
-    std::thread hands_over{[&] { why = p->leader.serves.hand_over({}, 300ms); }};
-    until([&] { return p->leader.says("handover:hands over to " + address_of(*p->follower)); });
-    p->follower.reset();
-    hands_over.join();
+    const std::string why = lose_follower_that_was_ordered(*p);
     EXPECT_NE(why.find("was ordered to lead and does not answer"), std::string::npos) << why;
     EXPECT_EQ(p->leader({"CALL", "put", "1", "1"}).find("-READONLY put: the follower at "), 0U);
     EXPECT_EQ(p->leader({"CALL", "get", "0"}), "3");
@@ -328,11 +334,7 @@ TEST_F(handover, is_in_doubt_while_the_follower_is_down) {
 TEST_F(handover, in_doubt_is_ended_by_an_operator) {
     const auto p = two_servers();
     const std::uint16_t port = p->follower->serves.port();
-    p->between.hold();
-    std::thread hands_over{[&] { static_cast<void>(p->leader.serves.hand_over({}, 100ms)); }};
-    until([&] { return p->leader.says("handover:hands over to " + address_of(*p->follower)); });
-    p->follower.reset();
-    hands_over.join();
+    EXPECT_NE(lose_follower_that_was_ordered(*p), "");
     EXPECT_EQ(p->leader({"FAILOVER"}).find("-ERR "), 0U);
     EXPECT_EQ(p->leader.serves.promote(), "");
     EXPECT_TRUE(p->leader.says("accepts_writes:1\r\nterm:3\r\n")) << p->leader.serves.info();
@@ -346,11 +348,7 @@ TEST_F(handover, in_doubt_is_ended_by_an_operator) {
 // Catches a server that leads again although it has shut down.
 TEST_F(handover, in_doubt_is_not_ended_by_a_server_that_has_shut_down) {
     const auto p = two_servers();
-    p->between.hold();
-    std::thread hands_over{[&] { static_cast<void>(p->leader.serves.hand_over({}, 100ms)); }};
-    until([&] { return p->leader.says("handover:hands over to " + address_of(*p->follower)); });
-    p->follower.reset();
-    hands_over.join();
+    EXPECT_NE(lose_follower_that_was_ordered(*p), "");
     p->leader.serves.drain();
     EXPECT_EQ(p->leader.serves.promote(), "the server is not running");
 }
@@ -359,11 +357,7 @@ TEST_F(handover, in_doubt_is_not_ended_by_a_server_that_has_shut_down) {
 TEST_F(handover, in_doubt_is_known_after_a_restart) {
     {
         const auto p = two_servers();
-        p->between.hold();
-        std::thread hands_over{[&] { static_cast<void>(p->leader.serves.hand_over({}, 100ms)); }};
-        until([&] { return p->leader.says("handover:hands over to " + address_of(*p->follower)); });
-        p->follower.reset();
-        hands_over.join();
+        EXPECT_NE(lose_follower_that_was_ordered(*p), "");
     }
     const std::string why = why_not(with_log("a"));
     EXPECT_NE(why.find("of term 1, and another server leads in term 2: start this server with --follow"),
