@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fnv1a.hpp"
 #include "cluster/backend/backend.hpp"
 
 namespace tutti::cluster::backend {
@@ -21,8 +22,7 @@ namespace tutti::cluster::backend {
 /// of the hash depend on each byte of the key. The hash function must never change, because the places of objects
 /// depend on it.
 [[nodiscard]] inline std::uint64_t stable_hash(std::string_view k) noexcept {
-    std::uint64_t h = 0xcbf29ce484222325ULL;
-    for (const char c : k) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+    std::uint64_t h = base::fnv1a(k);
     h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdULL;
     h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53ULL;
     return h ^ (h >> 33);

@@ -5,17 +5,16 @@
 #include <string>
 #include <string_view>
 
+#include "base/fnv1a.hpp"
 #include "wire/bytes.hpp"
 
 namespace tutti::cluster::replica {
 
-inline constexpr std::uint64_t empty_checksum = 0xcbf29ce484222325ULL;
+inline constexpr std::uint64_t empty_checksum = base::empty_fnv1a;
 
-/// Returns the checksum: FNV-1a, 64 bits. The checksum detects accidents, but no attacks. `sum` is the checksum of the
-/// bytes before `of`.
+/// Returns the checksum of bytes. `sum` is the checksum of the bytes before `of`.
 [[nodiscard]] constexpr std::uint64_t checksum(std::string_view of, std::uint64_t sum = empty_checksum) noexcept {
-    for (const char c : of) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-    return sum;
+    return base::fnv1a(of, sum);
 }
 
 inline constexpr std::size_t checksum_bytes = 8;
