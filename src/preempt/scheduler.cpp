@@ -41,6 +41,10 @@ const options& checked(const options& how) {
 /// several levels. Preparing a context later starts a thread, which may take milliseconds on a busy machine.
 constexpr unsigned contexts_prepared_per_worker = 4;
 
+rank rank_of(const work& w, std::uint64_t order) noexcept {
+    return {.priority = w.priority, .due = w.due.value_or(base::deadline::max()), .order = order};
+}
+
 }  // namespace
 
 scheduler::scheduler(const options& how)
@@ -161,9 +165,9 @@ std::optional<work> scheduler::accept(const work& w, arrivals& now) noexcept {
     const bool full = ready_.unstarted() + outstanding_ - pool_.places_taken() >= how_.max_waiting;
     try {
         if ((!full || can_shed_for(level)) && (!stopping_ || current() != nullptr)) {
-            admission_queue::item item{w, base::ticks(), counts_.accepted};
-            item.accepted.priority = level;
-            admit_or_queue(item, now);
+            accepted_work item{w, base::ticks()};
+            item.what.priority = level;
+            admit_or_queue(rank_of(item.what, counts_.accepted), item, now);
             if (!full) return std::nullopt;
             return shed_for(level);
         }
@@ -174,28 +178,28 @@ std::optional<work> scheduler::accept(const work& w, arrivals& now) noexcept {
     return w;
 }
 
-void scheduler::admit_or_queue(const admission_queue::item& w, arrivals& now) {
-    if (context* const c = context_for(w.accepted.priority)) {
-        admit(*c, w);
+void scheduler::admit_or_queue(const rank& at, const accepted_work& w, arrivals& now) {
+    if (context* const c = context_for(at.priority)) {
+        admit(*c, at, w);
         ++now.at[c->level];
         now.levels |= std::uint64_t{1} << c->level;
     } else {
-        admission_queue_.push(w);
+        admission_queue_.push(at, w);
     }
     ++outstanding_;
     ++counts_.accepted;
 }
 
 bool scheduler::can_shed_for(unsigned level) const noexcept {
-    const bool without_a_place = !admission_queue_.empty() && admission_queue_.lowest_level() < level;
+    const bool without_a_place = !admission_queue_.empty() && admission_queue_.lowest_priority() < level;
     return how_.sheds && (without_a_place || ready_.last_below(level) != nullptr);
 }
 
 work scheduler::shed_for(unsigned level) noexcept {
     // Work that waits for a place comes after unstarted contexts of the same level (see context_for).
     context* const last =
-        ready_.last_below(admission_queue_.empty() ? level : std::min(level, admission_queue_.lowest_level()));
-    const work away = last != nullptr ? last->current_work : admission_queue_.pop_last().accepted;
+        ready_.last_below(admission_queue_.empty() ? level : std::min(level, admission_queue_.lowest_priority()));
+    const work away = last != nullptr ? last->current_work : admission_queue_.pop_last().value.what;
     if (last != nullptr) {
         withdraw(*last);
         pool_.free_unused(*last);
@@ -211,7 +215,7 @@ context* scheduler::context_for(unsigned level) {
     // work of the lowest level would keep the highest level from preempting.
     context* const last = ready_.last_below(level);
     if (last == nullptr) return nullptr;
-    admission_queue_.push({last->current_work, last->arrived, last->order});
+    admission_queue_.push(rank_of(last->current_work, last->order), {last->current_work, last->arrived});
     withdraw(*last);
     return last;
 }
@@ -262,18 +266,19 @@ void scheduler::admit_next() noexcept {
     }
 }
 
-void scheduler::admit(context& c, const admission_queue::item& w) noexcept {
+void scheduler::admit(context& c, const rank& at, const accepted_work& w) noexcept {
     pool_.take_place(c);
-    c.current_work = w.accepted;
+    c.current_work = w.what;
     c.arrived = w.arrived;
-    c.order = w.order;
+    c.order = at.order;
     c.home_worker = nullptr;
     c.has_started = false;
     ready_.admit(c);
 }
 
 void scheduler::admit_unannounced(context& c) noexcept {
-    admit(c, admission_queue_.pop());
+    const auto next = admission_queue_.pop();
+    admit(c, next.at, next.value);
     unannounced_ = true;
 }
 

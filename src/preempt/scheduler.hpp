@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "preempt/adaptive_lock_guard.hpp"
-#include "preempt/admission_queue.hpp"
 #include "preempt/code_map.hpp"
 #include "preempt/context_pool.hpp"
 #include "preempt/options.hpp"
 #include "preempt/parked_contexts.hpp"
+#include "preempt/priority_queue.hpp"
 #include "preempt/ready_queue.hpp"
 #include "preempt/worker.hpp"
 #include "preempt/worker_table.hpp"
@@ -127,6 +127,10 @@ public:
     static void forward_signal(int number, siginfo_t* about, void* interrupted) noexcept;
 
 private:
+    struct accepted_work {
+        work what;
+        std::uint64_t arrived;  // in ticks of the base clock
+    };
     /// The contexts that were admitted together. The struct contains the number of these contexts by level, and a
     /// bitmap of the levels.
     struct arrivals {
@@ -145,12 +149,12 @@ private:
     [[nodiscard]] bool can_shed_for(unsigned level) const noexcept;
     /// Removes and returns the work to shed. REQUIRES: can_shed_for(level)
     work shed_for(unsigned level) noexcept;
-    void admit_or_queue(const admission_queue::item& w, arrivals& now);  // throws like prepare
-    void prepare(context& c);                                            // throws std::bad_alloc, std::length_error
-    context* context_for(unsigned level);                                // throws like prepare; null: none available
-    context* free_context();                                             // throws like prepare; null: none available
-    void add_context();                                                  // throws like prepare
-    void admit(context& c, const admission_queue::item& w) noexcept;
+    void admit_or_queue(const rank& at, const accepted_work& w, arrivals& now);  // throws like prepare
+    void prepare(context& c);              // throws std::bad_alloc, std::length_error
+    context* context_for(unsigned level);  // throws like prepare; null: none available
+    context* free_context();               // throws like prepare; null: none available
+    void add_context();                    // throws like prepare
+    void admit(context& c, const rank& at, const accepted_work& w) noexcept;
     void admit_unannounced(context& c) noexcept;  // for the next work that waits for a place
     void admit_next() noexcept;                   // does the same, if work waits and a place is free
     void withdraw(context& c) noexcept;           // removes an unstarted context
@@ -213,7 +217,7 @@ private:
     worker_table worker_table_;
     std::atomic<bool> has_skipped_workers_{false};  // stored under the lock; read without the lock, only a hint
     std::uint64_t overdue_before_ = 0;              // work accepted before the latest tick_overdue has a lower number
-    admission_queue admission_queue_;
+    priority_queue<accepted_work, max_levels> admission_queue_;  // accepted while no context was free
     parked_contexts parked_;
     std::uint64_t outstanding_ = 0;
     unsigned draining_ = 0;  // number of threads that wait until no work is left

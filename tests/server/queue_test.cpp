@@ -9,7 +9,7 @@
 #include <semaphore>
 #include <thread>
 
-#include "server/calls/ranked_queue.hpp"
+#include "server/calls/job_queue.hpp"
 #include "server/calls/thread_pool.hpp"
 
 namespace tutti::server {
@@ -27,10 +27,10 @@ struct idle_job final : job {
 
 instant at(int ms) { return instant{} + std::chrono::milliseconds{ms}; }
 
-TEST(ranked_queue, orders_by_priority_then_deadline_then_arrival) {
+TEST(job_queue, orders_by_priority_then_deadline_then_arrival) {
     std::deque<idle_job> jobs;
-    ranked_queue queue;
-    const auto push = [&](int p, instant d = no_deadline) { queue.push(jobs.emplace_back(p, d)); };
+    job_queue queue{8};
+    const auto push = [&](int p, instant d = no_deadline) { EXPECT_EQ(queue.push(jobs.emplace_back(p, d)), nullptr); };
     push(1);
     push(5);          // 1
     push(5, at(20));  // 2
@@ -50,11 +50,11 @@ TEST(ranked_queue, orders_by_priority_then_deadline_then_arrival) {
     EXPECT_EQ(&queue.pop(), &jobs.back());
 }
 
-TEST(ranked_queue, sheds_the_job_that_would_begin_last) {
+TEST(job_queue, sheds_the_job_that_would_begin_last) {
     std::deque<idle_job> jobs;
-    ranked_queue queue;
+    job_queue queue{4};
     const auto push = [&](int p, instant d = no_deadline) -> long {
-        const job* const away = queue.push_within(4, jobs.emplace_back(p, d));
+        const job* const away = queue.push(jobs.emplace_back(p, d));
         return away == nullptr ? -1 : std::ranges::find(jobs, away, [](const job& j) { return &j; }) - jobs.begin();
     };
     for (const instant due : {no_deadline, at(20), at(10), no_deadline}) EXPECT_EQ(push(3, due), -1);
@@ -74,10 +74,10 @@ TEST(ranked_queue, sheds_the_job_that_would_begin_last) {
 }
 
 // Compares the queue with a list that is sorted each time.
-TEST(ranked_queue, keeps_the_most_urgent_jobs) {
+TEST(job_queue, keeps_the_most_urgent_jobs) {
     std::mt19937 random{7};
     std::deque<idle_job> jobs;
-    ranked_queue queue;
+    job_queue queue{16};
     std::vector<const job*> model;
     const auto sooner = [](const job* a, const job* b) {
         return a->priority != b->priority ? a->priority > b->priority : a->due < b->due;
@@ -96,7 +96,7 @@ TEST(ranked_queue, keeps_the_most_urgent_jobs) {
                 expected = model.back();
                 model.pop_back();
             }
-            ASSERT_EQ(queue.push_within(16, j), expected) << "step " << step;
+            ASSERT_EQ(queue.push(j), expected) << "step " << step;
         }
         ASSERT_EQ(queue.size(), model.size());
     }

@@ -80,12 +80,8 @@ protected:
     }
 
 private:
-    friend class ranked_queue;
     std::atomic<bool> is_interrupted_at_shutdown_{false};
     std::atomic<bool> abandoned_{false};
-    std::uint64_t order_ = 0;
-    job* next_ = nullptr;
-    job* previous_ = nullptr;
 };
 
 /// The load of an executor. Each number is the current value.

@@ -149,7 +149,7 @@ private:
 constinit thread_local thread_pool::worker* thread_pool::worker::current = nullptr;
 
 thread_pool::thread_pool(unsigned workers, std::size_t capacity, timeline& recorder, idle_work* idle)
-    : capacity_{capacity}, timeline_{recorder}, idle_work_{idle} {
+    : timeline_{recorder}, idle_work_{idle}, queue_{capacity} {
     for (unsigned i = 0; i < workers; ++i) workers_.push_back(std::make_unique<worker>(*this));
     try {
         for (unsigned i = 0; i < workers; ++i) threads_.emplace_back([this, i] { work(*workers_[i], i); });
@@ -166,7 +166,7 @@ std::span<job*> thread_pool::submit(std::span<job*> jobs, unsigned max_wakeups) 
     if (draining_) return jobs;
     std::size_t away = 0;
     for (job* const j : jobs) {
-        if (job* const other = queue_.push_within(capacity_, *j)) jobs[away++] = other;
+        if (job* const other = queue_.push(*j)) jobs[away++] = other;
     }
     const std::size_t more = jobs.size() - away;
     // Not all of the new jobs get a wakeup. Workers that are awake find the other jobs, because they check the queue
@@ -310,7 +310,7 @@ load thread_pool::current_load() const {
         now.shed[p] = queue_.shed(p);
     }
     now.running = running_;
-    now.capacity = capacity_;
+    now.capacity = queue_.capacity();
     return now;
 }
 

@@ -11,7 +11,7 @@
 
 #include "server/calls/executor.hpp"
 #include "server/calls/idle_work.hpp"
-#include "server/calls/ranked_queue.hpp"
+#include "server/calls/job_queue.hpp"
 #include "server/calls/timeline.hpp"
 
 namespace tutti::server {
@@ -47,13 +47,12 @@ private:
     [[nodiscard]] bool all_are_interrupted() const noexcept;
     void interrupt_sleepers(lock_type& lock) noexcept;
 
-    const std::size_t capacity_;
     timeline& timeline_;
     idle_work* const idle_work_;
     mutable std::mutex mutex_;  // guards the members up to workers_
     std::condition_variable arrived_;
     std::condition_variable ended_;
-    ranked_queue queue_;
+    job_queue queue_;
     std::size_t idle_ = 0;          // workers that sleep because there is nothing to run
     std::size_t in_idle_work_ = 0;  // workers in idle_work_
     std::size_t running_ = 0;
