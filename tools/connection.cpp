@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
-#include <openssl/ssl.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -36,19 +35,17 @@ std::string reason(bool has_received, int error) {
 
 // As in the server, connections over a Unix socket never use TLS.
 connection::connection(const server_address& to)
-    : connection{to,
-                 to.tls && to.unix_socket.empty() ? read_tls_files(*to.tls) : tls_context{nullptr, ::SSL_CTX_free}} {}
+    : connection{to, to.tls && to.unix_socket.empty() ? read_tls_files(*to.tls) : nullptr} {}
 
-connection::connection(const server_address& to, const tls_context& by)
+connection::connection(const server_address& to, const secure::context& by)
     : context_{to.unix_socket.empty() ? ::redisConnectWithTimeout(to.host.c_str(), to.port, io_timeout)
                                       : ::redisConnectUnixWithTimeout(to.unix_socket.c_str(), io_timeout),
-               ::redisFree},
-      secure_{nullptr, ::SSL_free} {
+               ::redisFree} {
     if (context_ == nullptr || context_->err != 0)
         throw std::runtime_error{
             fmt::format("the server cannot be reached: {}", context_ ? context_->errstr : "no memory")};
     ::redisSetTimeout(context_.get(), io_timeout);
-    if (by != nullptr) secure_ = do_tls_handshake(context_->fd, to.host, by);
+    if (by != nullptr) session_.emplace(do_tls_handshake(context_->fd, to.host, by));
     if (!to.user.empty()) static_cast<void>(request({"AUTH", to.user, to.password}));
     else if (!to.password.empty()) static_cast<void>(request({"AUTH", to.password}));
 }
@@ -56,11 +53,12 @@ connection::connection(const server_address& to, const tls_context& by)
 void connection::send(std::string_view bytes) {
     while (!bytes.empty()) {
         std::size_t sent = 0;
-        if (secure_ != nullptr) {
+        if (session_) {
             const sigpipe_guard guard;
             errno = 0;
-            if (::SSL_write_ex(secure_.get(), bytes.data(), bytes.size(), &sent) != 1)
-                fail_disconnected(last_tls_error());
+            const secure::session::result written = session_->write(bytes);
+            if (written.now != secure::session::status::done) fail_disconnected(last_tls_error());
+            sent = written.bytes;
         } else {
             const ssize_t some = ::send(context_->fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
             if (some < 0 && errno == EINTR) continue;
@@ -72,12 +70,12 @@ void connection::send(std::string_view bytes) {
 }
 
 std::size_t connection::receive(char* buffer, std::size_t size) {
-    if (secure_ != nullptr) {
-        std::size_t got = 0;
+    if (session_) {
         const sigpipe_guard guard;
         errno = 0;
-        if (::SSL_read_ex(secure_.get(), buffer, size, &got) != 1) fail_disconnected(last_tls_error());
-        return got;
+        const secure::session::result read = session_->read({buffer, size});
+        if (read.now != secure::session::status::done) fail_disconnected(last_tls_error());
+        return read.bytes;
     }
     for (;;) {
         const ssize_t got = ::recv(context_->fd, buffer, size, 0);

@@ -6,6 +6,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,14 +28,14 @@ public:
     std::string request(std::initializer_list<std::string_view> words);
 
 private:
-    connection(const server_address& to, const tls_context& by);
+    connection(const server_address& to, const secure::context& by);
     void send(std::string_view bytes);
     /// Waits for bytes and returns what has arrived, up to the size of the buffer.
     std::size_t receive(char* buffer, std::size_t size);
 
     std::unique_ptr<redisContext, void (*)(redisContext*)> context_;
-    std::unique_ptr<ssl_st, void (*)(ssl_st*)> secure_;
-    bool received_plaintext_ = false;  ///< bytes have arrived on a connection without TLS
+    std::optional<secure::session> session_;  ///< null: without TLS
+    bool received_plaintext_ = false;         ///< bytes have arrived on a connection without TLS
 };
 
 }  // namespace tutti::tools

@@ -1,6 +1,5 @@
 #include "secure_client.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -10,43 +9,19 @@
 #include <stdexcept>
 
 namespace tutti::tools {
-namespace {
 
-[[noreturn]] void fail(const std::string& what) {
-    throw std::runtime_error{fmt::format("TLS: {}: {}", what, last_tls_error())};
-}
-
-bool is_address(const std::string& host) noexcept {
-    unsigned char bytes[16];
-    return ::inet_pton(AF_INET, host.c_str(), bytes) == 1 || ::inet_pton(AF_INET6, host.c_str(), bytes) == 1;
-}
-
-}  // namespace
-
-tls_context read_tls_files(const tls_files& how) {
-    ::ERR_clear_error();
-    tls_context c{::SSL_CTX_new(::TLS_client_method()), ::SSL_CTX_free};
-    if (c == nullptr) fail("no memory");
-    const int version = how.minimum_version == "1.3" ? TLS1_3_VERSION : TLS1_2_VERSION;
-    // If OpenSSL's configuration has a newer minimum version, that version stays.
-    if (SSL_CTX_get_min_proto_version(c.get()) < version && SSL_CTX_set_min_proto_version(c.get(), version) != 1)
-        fail("version " + how.minimum_version);
-    if (!how.ciphers.empty() && ::SSL_CTX_set_cipher_list(c.get(), how.ciphers.c_str()) != 1)
-        fail("ciphers of TLS 1.2 '" + how.ciphers + "'");
-    if (!how.ciphersuites.empty() && ::SSL_CTX_set_ciphersuites(c.get(), how.ciphersuites.c_str()) != 1)
-        fail("ciphers of TLS 1.3 '" + how.ciphersuites + "'");
-    ::SSL_CTX_set_verify(c.get(), SSL_VERIFY_PEER, nullptr);
-    const bool trusts = how.authority.empty()
-                            ? ::SSL_CTX_set_default_verify_paths(c.get()) == 1
-                            : ::SSL_CTX_load_verify_locations(c.get(), how.authority.c_str(), nullptr) == 1;
-    if (!trusts) fail("authority " + how.authority);
-    if (how.certificate.empty()) return c;
-    if (::SSL_CTX_use_certificate_chain_file(c.get(), how.certificate.c_str()) != 1)
-        fail("certificate " + how.certificate);
-    if (::SSL_CTX_use_PrivateKey_file(c.get(), how.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
-        ::SSL_CTX_check_private_key(c.get()) != 1)
-        fail("key " + how.key);
-    return c;
+secure::context read_tls_files(const tls_files& how) {
+    try {
+        return secure::make_context(secure::role::client, {.certificate = how.certificate,
+                                                           .key = how.key,
+                                                           .authority = how.authority,
+                                                           .protocol = {.minimum_version = how.minimum_version,
+                                                                        .ciphers = how.ciphers,
+                                                                        .ciphersuites = how.ciphersuites},
+                                                           .may_ask_for_passphrase = true});
+    } catch (const secure::tls_error& e) {
+        throw std::runtime_error{fmt::format("TLS: {}", e.what())};
+    }
 }
 
 sigpipe_guard::sigpipe_guard() noexcept {
@@ -83,24 +58,16 @@ std::string last_tls_error() {
     return errno == 0 ? "the server closed the connection" : std::strerror(errno);
 }
 
-std::unique_ptr<SSL, void (*)(SSL*)> do_tls_handshake(int socket, const std::string& host, const tls_context& by) {
+secure::session do_tls_handshake(int socket, const std::string& host, const secure::context& by) {
     const sigpipe_guard guard;
-    ::ERR_clear_error();
-    std::unique_ptr<SSL, void (*)(SSL*)> made{::SSL_new(by.get()), ::SSL_free};
-    if (made == nullptr || ::SSL_set_fd(made.get(), socket) != 1) fail("no memory");
-    // Sets the host that the certificate must be made for. A host name is also sent to the server, which may have
-    // several certificates.
-    const bool named = is_address(host)
-                           ? ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(made.get()), host.c_str()) == 1
-                           : ::SSL_set1_host(made.get(), host.c_str()) == 1 &&
-                                 ::SSL_set_tlsext_host_name(made.get(), host.c_str()) == 1;
-    if (!named) fail(host);
+    secure::session made{by, secure::end::connecting, socket};
+    made.expect_host(host);
     errno = 0;
-    if (::SSL_connect(made.get()) == 1) return made;
+    if (made.shake_hands().now == secure::session::status::done) return made;
     if (const long verdict = ::SSL_get_verify_result(made.get()); verdict != X509_V_OK)
         throw std::runtime_error{fmt::format("TLS: the certificate of {} is not trusted: {}", host,
                                              ::X509_verify_cert_error_string(verdict))};
-    fail("no handshake with " + host);
+    throw std::runtime_error{fmt::format("TLS: no handshake with {}: {}", host, last_tls_error())};
 }
 
 }  // namespace tutti::tools

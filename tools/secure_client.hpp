@@ -3,27 +3,21 @@
 
 #include <signal.h>
 
-#include <memory>
 #include <string>
 
 #include "command_line.hpp"
-
-struct ssl_ctx_st;
-struct ssl_st;
+#include "secure/session.hpp"
 
 namespace tutti::tools {
-
-using tls_context = std::unique_ptr<ssl_ctx_st, void (*)(ssl_ctx_st*)>;
 
 /// Reads the certificate of this side, and the trusted authority `how.authority`, or the system's authorities if
 /// `how.authority` is empty. Uses the versions and ciphers of `how`. Must be called before connecting, because a server
 /// limits the time for a handshake. @throws std::runtime_error
-[[nodiscard]] tls_context read_tls_files(const tls_files& how);
+[[nodiscard]] secure::context read_tls_files(const tls_files& how);
 
 /// Performs the TLS handshake over a socket that is connected to `host`. The server's certificate must be made for that
 /// host or address. @throws std::runtime_error
-[[nodiscard]] std::unique_ptr<ssl_st, void (*)(ssl_st*)> do_tls_handshake(int socket, const std::string& host,
-                                                                          const tls_context& by);
+[[nodiscard]] secure::session do_tls_handshake(int socket, const std::string& host, const secure::context& by);
 
 /// While an object of this class lives, this thread gets no SIGPIPE from OpenSSL's writes to a socket that the other
 /// side has closed. A closed standard output still ends the program as usual.

@@ -5,8 +5,9 @@
 #include <openssl/x509v3.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "secure/openssl.hpp"
+#include "secure/session.hpp"
 #include "wire/fault_injection.hpp"
 #include "wire/wire_error.hpp"
 
@@ -26,10 +27,6 @@ constexpr unsigned how_names_match = X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_F
 constexpr std::size_t max_names = 300;  // bytes of names in a message
 
 constexpr unsigned char record_of_handshake = 22, record_of_alert = 21;
-
-[[noreturn]] void refuse(const std::string& what) {
-    throw wire_error{"TLS: " + what + ": " + secure::why_openssl_failed()};
-}
 
 std::string names_of(X509* certificate) {
     std::string all;
@@ -116,57 +113,44 @@ bool looks_like_alert(std::string_view bytes) noexcept {
 
 // ---- a process
 
-tls::tls(const tls_files& files, const std::vector<std::string>& own_names)
-    : context_{::SSL_CTX_new(::TLS_method()), ::SSL_CTX_free} {
+tls::tls(const tls_files& files, const std::vector<std::string>& own_names) {
     if (files.certificate.empty() || files.key.empty() || files.authority.empty()) {
         throw wire_error{
             "TLS needs three files, a certificate, its key and the authority that has signed all certificates: give "
             "the missing ones"};
     }
     if (!files.protocol.names_a_version()) throw wire_error{secure::unknown_version};
-    ::ERR_clear_error();
+    try {
+        context_ = secure::make_context(secure::role::peer, {.certificate = files.certificate,
+                                                             .key = files.key,
+                                                             .authority = files.authority,
+                                                             .protocol = files.protocol});
+    } catch (const secure::tls_error& e) {
+        throw wire_error{std::string{"TLS: "} + e.what()};
+    }
     SSL_CTX* const c = context_.get();
-    if (c == nullptr) refuse("no context");
-    if (const std::string unknown = secure::choose_protocol(c, files.protocol); !unknown.empty()) refuse(unknown);
-    ::SSL_CTX_set_options(c, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
-    // Sessions are not resumed, because both sides of every connection must show their certificates.
-    ::SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
-    ::SSL_CTX_set_num_tickets(c, 0);
-    ::SSL_CTX_set_verify(c, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, tls_session::record_refused_certificate);
+    ::SSL_CTX_set_verify(c, ::SSL_CTX_get_verify_mode(c), tls_session::record_refused_certificate);
     if (injected(fault::no_authority_check)) {
         ::SSL_CTX_set_cert_verify_callback(c, [](X509_STORE_CTX*, void*) { return 1; }, nullptr);
     }
-    secure::ask_for_no_passphrase(c);
-    if (::SSL_CTX_use_certificate_chain_file(c, files.certificate.c_str()) != 1)
-        refuse(secure::certificate_in(files.certificate));
-    if (::SSL_CTX_use_PrivateKey_file(c, files.key.c_str(), SSL_FILETYPE_PEM) != 1) refuse(secure::key_in(files.key));
-    if (::SSL_CTX_load_verify_file(c, files.authority.c_str()) != 1) refuse("authority " + files.authority + " (PEM)");
     check_own(c, files, own_names);
 }
 
 std::unique_ptr<tls_session> tls::call(const std::string& expected) const {
-    return std::unique_ptr<tls_session>{new tls_session{context_.get(), true, expected}};
+    return std::unique_ptr<tls_session>{new tls_session{context_, secure::end::connecting, expected}};
 }
 
 std::unique_ptr<tls_session> tls::answer() const {
-    return std::unique_ptr<tls_session>{new tls_session{context_.get(), false, {}}};
+    return std::unique_ptr<tls_session>{new tls_session{context_, secure::end::accepting, {}}};
 }
 
 // ---- a connection
 
-tls_session::tls_session(SSL_CTX* context, bool calls, const std::string& expected)
-    : ssl_{::SSL_new(context), ::SSL_free}, expected_{expected} {
-    SSL* const s = ssl_.get();
-    owned<BIO, BIO_free_all> in{::BIO_new(::BIO_s_mem())}, out{::BIO_new(::BIO_s_mem())};
-    if (s == nullptr || !in || !out) throw std::bad_alloc{};
-    ::SSL_set_bio(s, in.release(), out.release());
+tls_session::tls_session(const secure::context& context, secure::end side, const std::string& expected)
+    : session_{context, side}, expected_{expected} {
+    SSL* const s = session_.get();
     SSL_set_app_data(s, this);
-    if (!calls) {
-        ::SSL_set_accept_state(s);
-        return;
-    }
-    ::SSL_set_connect_state(s);
-    if (injected(fault::no_name_check)) return;
+    if (side == secure::end::accepting || injected(fault::no_name_check)) return;
     ::SSL_set_hostflags(s, how_names_match);
     if (::SSL_set1_host(s, expected.c_str()) != 1) throw std::bad_alloc{};
 }
@@ -180,40 +164,26 @@ bool tls_session::decrypt(std::string_view came, std::string& plain) {
         if (!looks_like_handshake(came) && !looks_like_alert(came)) {
             over_ = true;
             error_ = "does not speak TLS: give it a certificate, too, if it is a member or a node of this cluster";
-            if (::SSL_is_server(ssl_.get()) == 1) {
-                const std::string_view alert = alert_in_the_clear();
-                ::BIO_write(::SSL_get_wbio(ssl_.get()), alert.data(), static_cast<int>(alert.size()));
-            }
+            if (::SSL_is_server(session_.get()) == 1) alert_ = alert_in_the_clear();
             return false;
         }
     }
-    std::size_t put = 0;
-    if (!came.empty() && ::BIO_write_ex(::SSL_get_rbio(ssl_.get()), came.data(), came.size(), &put) != 1)
-        throw std::bad_alloc{};
+    session_.feed(came);
     return step(plain);
 }
 
 bool tls_session::step(std::string& plain) {
-    SSL* const s = ssl_.get();
-    ::ERR_clear_error();
-    if (::SSL_is_init_finished(s) != 1) {
-        const int done = ::SSL_do_handshake(s);
-        if (done != 1) {
-            if (::SSL_get_error(s, done) == SSL_ERROR_WANT_READ) return true;
-            fail(done);
-            return false;
-        }
-    }
     for (;;) {
         const std::size_t had = plain.size();
         plain.resize(had + SSL3_RT_MAX_PLAIN_LENGTH);
-        std::size_t got = 0;
-        const int done = ::SSL_read_ex(s, plain.data() + had, SSL3_RT_MAX_PLAIN_LENGTH, &got);
-        plain.resize(had + (done == 1 ? got : 0));
-        if (done == 1) continue;
-        if (::SSL_get_error(s, done) == SSL_ERROR_WANT_READ) return true;
-        fail(done);
-        return false;
+        const secure::session::result read = session_.read(std::span{plain}.subspan(had));
+        plain.resize(had + read.bytes);
+        switch (read.now) {
+            case secure::session::status::done: break;
+            case secure::session::status::needs_input: return true;
+            case secure::session::status::ended: over_ = true; return false;
+            default: fail(); return false;
+        }
     }
 }
 
@@ -228,12 +198,9 @@ int tls_session::record_refused_certificate(int good, X509_STORE_CTX* check) {
     return good;
 }
 
-void tls_session::fail(int status) {
-    SSL* const s = ssl_.get();
+void tls_session::fail() {
     over_ = true;
-    const int kind = ::SSL_get_error(s, status);
-    if (kind == SSL_ERROR_ZERO_RETURN) return;
-    const long verified = ::SSL_get_verify_result(s);
+    const long verified = ::SSL_get_verify_result(session_.get());
     const unsigned long code = ::ERR_peek_last_error();
     if (verified == X509_V_ERR_HOSTNAME_MISMATCH) {
         error_ = "shows a certificate that is made for " + refused_names_ + ", and not for " + expected_ +
@@ -255,49 +222,35 @@ void tls_session::fail(int status) {
     ::ERR_clear_error();
 }
 
-void tls_session::take(std::string& to) {
-    BIO* const out = ::SSL_get_wbio(ssl_.get());
-    const std::size_t size = ::BIO_ctrl_pending(out), had = to.size();
-    if (size == 0) return;
-    to.resize(had + size);
-    std::size_t got = 0;
-    if (::BIO_read_ex(out, to.data() + had, size, &got) != 1) got = 0;
-    to.resize(had + got);
-}
-
 bool tls_session::encrypt(std::string& plain) {
     const std::lock_guard hold{guard_};
-    ::ERR_clear_error();
-    std::size_t taken = 0;
-    const bool sealed =
-        !over_ && (plain.empty() || ::SSL_write_ex(ssl_.get(), plain.data(), plain.size(), &taken) == 1);
+    const bool sealed = !over_ && (plain.empty() || session_.write(plain).now == secure::session::status::done);
     plain.clear();
-    if (sealed) take(plain);
-    else ::ERR_clear_error();
+    if (sealed) session_.take(plain);
     return sealed;
 }
 
 std::string tls_session::pending_output() {
     const std::lock_guard hold{guard_};
-    std::string all;
-    take(all);
+    std::string all{std::exchange(alert_, {})};
+    session_.take(all);
     return all;
 }
 
 bool tls_session::is_established() const {
     const std::lock_guard hold{guard_};
-    return !over_ && ::SSL_is_init_finished(ssl_.get()) == 1;
+    return !over_ && session_.is_established();
 }
 
 bool tls_session::has_name(const std::string& name) const {
     const std::lock_guard hold{guard_};
-    X509* const shown = ::SSL_get0_peer_certificate(ssl_.get());
+    X509* const shown = ::SSL_get0_peer_certificate(session_.get());
     return injected(fault::no_name_check) || (shown != nullptr && is_made_for(shown, name));
 }
 
 std::string tls_session::names() const {
     const std::lock_guard hold{guard_};
-    X509* const shown = ::SSL_get0_peer_certificate(ssl_.get());
+    X509* const shown = ::SSL_get0_peer_certificate(session_.get());
     return shown != nullptr ? names_of(shown) : "nobody";
 }
 

@@ -12,11 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "secure/protocol_choice.hpp"
+#include "secure/session.hpp"
 #include "wire/message.hpp"
 
-struct ssl_st;
-struct ssl_ctx_st;
 struct x509_store_ctx_st;
 
 namespace tutti::wire {
@@ -64,14 +62,14 @@ public:
 
 private:
     friend class tls;
-    tls_session(ssl_ctx_st* context, bool calls, const std::string& expected);
+    tls_session(const secure::context& context, secure::end side, const std::string& expected);
     static int record_refused_certificate(int good, x509_store_ctx_st* check);
     bool step(std::string& plain);
-    void fail(int status);
-    void take(std::string& to);
+    void fail();
 
     mutable std::mutex guard_;
-    std::unique_ptr<ssl_st, void (*)(ssl_st*)> ssl_;
+    secure::session session_;
+    std::string_view alert_;  // for a peer that does not use TLS, until pending_output()
     bool over_ = false;
     bool has_received_ = false;  // bytes have arrived
     std::string expected_;
@@ -96,7 +94,7 @@ public:
     [[nodiscard]] std::unique_ptr<tls_session> answer() const;
 
 private:
-    std::unique_ptr<ssl_ctx_st, void (*)(ssl_ctx_st*)> context_;
+    secure::context context_;
 };
 
 /// Returns the answer to a peer that does not use TLS: an unencrypted alert, which shows the reason.

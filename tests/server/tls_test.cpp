@@ -3,6 +3,7 @@
 #include "server/net/tls.hpp"
 
 #include <gtest/gtest.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -12,12 +13,13 @@
 
 #include <array>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <tuple>
 
-#include "secure/openssl.hpp"
+#include "secure/session.hpp"
 #include "server/checked_settings.hpp"
 
 namespace tutti::server {
@@ -136,7 +138,7 @@ std::string agreed(const tls_files& files, int version) {
 TEST(tls_files, keep_a_newer_minimum_version_of_openssl) {
     const owned<SSL_CTX, SSL_CTX_free> context{SSL_CTX_new(TLS_method())};
     SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION);
-    EXPECT_EQ(secure::choose_protocol(context.get(), {.minimum_version = "1.2"}), "");
+    EXPECT_NO_THROW(secure::choose_protocol(context.get(), {.minimum_version = "1.2"}));
     EXPECT_EQ(SSL_CTX_get_min_proto_version(context.get()), TLS1_3_VERSION);
 }
 
@@ -152,6 +154,24 @@ TEST(tls_stream, uses_the_configured_versions_and_ciphers) {
     EXPECT_EQ(agreed(files, TLS1_2_VERSION), "no");
     EXPECT_EQ(agreed(files, TLS1_3_VERSION), "TLS_CHACHA20_POLY1305_SHA256");
     EXPECT_THROW(static_cast<void>(checked({.tls = {.minimum_version = "1.1"}})), std::invalid_argument);
+}
+
+// Catches a session that takes an error of an earlier operation for its own: a blocked read would then be a broken
+// connection.
+TEST(tls_session, ignores_errors_of_earlier_operations) {
+    const identity mine{"mine"};
+    const secure::context context = secure::make_context(secure::role::client, {.authority = mine.files.certificate});
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    const handle served{ends[0]}, client{ends[1]};
+    secure::session calls{context, secure::end::connecting, client.get()};
+    std::array<char, 100> some{};
+    for (const auto& operation :
+         {std::function{[&] { return calls.shake_hands(); }}, std::function{[&] { return calls.read(some); }},
+          std::function{[&] { return calls.write("PING"); }}}) {
+        ERR_raise(ERR_LIB_USER, ERR_R_INTERNAL_ERROR);
+        EXPECT_EQ(operation().now, secure::session::status::needs_input);
+    }
 }
 
 // Catches a stream that reports a waiting write as a waiting read. Its I/O thread would read from a paused client each

@@ -4,8 +4,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,7 +12,6 @@
 #include <charconv>
 #include <cstring>
 
-#include "secure/openssl.hpp"
 #include "server/journal/machine_secret.hpp"
 #include "server/replication/resolve.hpp"
 #include "tutti/server/endpoint.hpp"
@@ -51,14 +48,20 @@ bool is_of_loopback(const sockaddr& address) noexcept {
            IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
 }
 
+using status = secure::session::status;
+
+/// Converts the result of a call on the socket. `blocked`: the status if the call would block.
+secure::session::result result_of(ssize_t moved, status blocked) noexcept {
+    if (moved > 0) return {status::done, static_cast<std::size_t>(moved)};
+    if (moved == 0) return {status::ended};
+    return {errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? blocked : status::failed};
+}
+
 }  // namespace
 
 leader_connection::leader_connection(const leader_settings& to, const tls_files& own, const std::atomic<bool>& stops,
                                      const std::optional<std::string>& password)
-    : name_{to_string(endpoint{to.host, to.port})},
-      stops_{stops},
-      context_{nullptr, ::SSL_CTX_free},
-      ssl_{nullptr, ::SSL_free} {
+    : name_{to_string(endpoint{to.host, to.port})}, stops_{stops} {
     // The files are read before the connection is made, because afterwards the other side waits for the handshake.
     if (!to.tls_authority.empty()) read_files(to, own);
     connect(to);
@@ -74,7 +77,7 @@ leader_connection::leader_connection(const leader_settings& to, const tls_files&
 }
 
 leader_connection::~leader_connection() {
-    ssl_.reset();
+    session_.reset();
     ::close(socket_);
 }
 
@@ -110,26 +113,20 @@ void leader_connection::connect(const leader_settings& to) {
 }
 
 void leader_connection::fail_by_tls(const std::string& what) const {
-    fail("cannot complete the TLS handshake: " + what + ": " + secure::why_openssl_failed());
+    fail("cannot complete the TLS handshake: " + what);
 }
 
 void leader_connection::read_files(const leader_settings& to, const tls_files& own) {
-    ::ERR_clear_error();
-    context_.reset(::SSL_CTX_new(::TLS_client_method()));
-    if (context_ == nullptr) fail_by_tls("no context");
-    secure::ask_for_no_passphrase(context_.get());
-    const std::string unknown = secure::choose_protocol(
-        context_.get(),
-        {.minimum_version = own.minimum_version, .ciphers = own.ciphers, .ciphersuites = own.ciphersuites});
-    if (!unknown.empty()) fail_by_tls(unknown);
-    ::SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
-    if (::SSL_CTX_load_verify_file(context_.get(), to.tls_authority.c_str()) != 1)
-        fail_by_tls("authority " + to.tls_authority + " (PEM)");
-    if (own.certificate.empty()) return;
-    if (::SSL_CTX_use_certificate_chain_file(context_.get(), own.certificate.c_str()) != 1)
-        fail_by_tls(secure::certificate_in(own.certificate));
-    if (::SSL_CTX_use_PrivateKey_file(context_.get(), own.key.c_str(), SSL_FILETYPE_PEM) != 1)
-        fail_by_tls(secure::key_in(own.key));
+    try {
+        context_ = secure::make_context(secure::role::client, {.certificate = own.certificate,
+                                                               .key = own.key,
+                                                               .authority = to.tls_authority,
+                                                               .protocol = {.minimum_version = own.minimum_version,
+                                                                            .ciphers = own.ciphers,
+                                                                            .ciphersuites = own.ciphersuites}});
+    } catch (const secure::tls_error& e) {
+        fail_by_tls(e.what());
+    }
 }
 
 void leader_connection::show_credential(const std::string& password) {
@@ -153,52 +150,43 @@ void leader_connection::show_credential(const std::string& password) {
 }
 
 void leader_connection::begin_tls(const std::string& host) {
-    ::ERR_clear_error();
-    ssl_.reset(::SSL_new(context_.get()));
-    const bool is_address = ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(ssl_.get()), host.c_str()) == 1;
-    if (!is_address) {
-        ::SSL_set1_host(ssl_.get(), host.c_str());
-        ::SSL_set_tlsext_host_name(ssl_.get(), host.c_str());  // RFC 6066, section 3: only names
-    }
-    ::SSL_set_fd(ssl_.get(), socket_);
-    if (with_timeout([this] { return ::SSL_connect(ssl_.get()); }) != 1) fail_by_tls("handshake");
+    session_.emplace(context_, secure::end::connecting, socket_);
+    session_->expect_host(host);
+    if (with_timeout([this] { return session_->shake_hands(); }).now != status::done)
+        fail_by_tls("handshake: " + secure::why_openssl_failed());
 }
 
 template <class F>
-long leader_connection::with_timeout(const F& move) {
+secure::session::result leader_connection::with_timeout(const F& move) {
     const auto until = std::chrono::steady_clock::now() + timeout;
     for (;;) {
-        const auto moved = static_cast<long>(move());
-        if (moved > 0) return moved;
-        bool later = moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
-        if (ssl_ != nullptr) {
-            const int why = ::SSL_get_error(ssl_.get(), static_cast<int>(moved));
-            later = why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
-        }
-        if (!later || stops_ || std::chrono::steady_clock::now() > until) return moved;
+        const secure::session::result moved = move();
+        const bool blocks = moved.now == status::needs_input || moved.now == status::needs_output;
+        if (!blocks || stops_ || std::chrono::steady_clock::now() > until) return moved;
     }
 }
 
 void leader_connection::write(std::string_view bytes) {
     while (!bytes.empty()) {
-        const long moved = with_timeout([&]() -> long {
-            if (ssl_ != nullptr) return ::SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()));
-            return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        const secure::session::result moved = with_timeout([&] {
+            if (session_) return session_->write(bytes);
+            return result_of(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), status::needs_output);
         });
-        if (moved <= 0) fail("accepts no more commands");
-        bytes.remove_prefix(static_cast<std::size_t>(moved));
+        if (moved.now != status::done) fail("accepts no more commands");
+        bytes.remove_prefix(moved.bytes);
     }
 }
 
 /// Reads more of the answer.
 void leader_connection::fill() {
     char some[65'536];
-    const long moved = with_timeout([&]() -> long {
-        if (ssl_ != nullptr) return ::SSL_read(ssl_.get(), some, sizeof some);
-        return ::recv(socket_, some, sizeof some, 0);
+    const secure::session::result moved = with_timeout([&] {
+        if (session_) return session_->read(some);
+        return result_of(::recv(socket_, some, sizeof some, 0), status::needs_input);
     });
-    if (moved <= 0) fail(moved == 0 ? "has closed the connection" : "no longer answers");
-    in_.append(some, static_cast<std::size_t>(moved));
+    if (moved.now == status::ended) fail("has closed the connection");
+    if (moved.now != status::done) fail("no longer answers");
+    in_.append(some, moved.bytes);
 }
 
 std::string leader_connection::line() {

@@ -5,16 +5,14 @@
 // Thread safety: one thread.
 #pragma once
 
-#include <openssl/types.h>
-
 #include <atomic>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "secure/session.hpp"
 #include "tutti/server/settings.hpp"
 
 namespace tutti::server {
@@ -53,9 +51,9 @@ private:
     void read_files(const leader_settings& to, const tls_files& own);
     void begin_tls(const std::string& host);
     void show_credential(const std::string& password);
-    /// Calls `move` until `move` has transferred some bytes. Returns its last result.
+    /// Calls `move` until it no longer blocks. Returns its last result.
     template <class F>
-    long with_timeout(const F& move);
+    secure::session::result with_timeout(const F& move);
     void write(std::string_view bytes);
     void fill();
     std::string line();
@@ -66,9 +64,9 @@ private:
     const std::string name_;
     const std::atomic<bool>& stops_;
     int socket_ = -1;
-    bool is_loopback_ = false;  // the other side is on this machine
-    std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context_;
-    std::unique_ptr<SSL, void (*)(SSL*)> ssl_;
+    bool is_loopback_ = false;                // the other side is on this machine
+    secure::context context_;                 // null: without TLS
+    std::optional<secure::session> session_;  // likewise
     std::string in_;
     std::size_t read_offset_ = 0;  // offset in in_
 };

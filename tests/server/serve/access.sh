@@ -152,7 +152,7 @@ case_tls() {
     stop
     # The files are read before the connection, because a connected server waits for the handshake.
     ! look --tls-authority "$folder/nowhere.pem" || fail "it takes an authority that there is not"
-    grep -q 'TLS: authority .*nowhere.pem: No such file' "$folder/top" || fail "tutti top: $(<"$folder/top")"
+    grep -q 'TLS: authority .*nowhere.pem (PEM): No such file' "$folder/top" || fail "tutti top: $(<"$folder/top")"
     # A server with a certificate for another address is not trusted either.
     rm "$folder/port"
     start --tls-certificate "$folder/elsewhere.pem" --tls-key "$folder/elsewhere.key"
