@@ -26,7 +26,8 @@ struct rank {
     }
 };
 
-/// `levels`: the number of priorities. Each operation takes logarithmic time.
+/// `levels`: the number of priorities. Each operation takes logarithmic time, and constant time for an element that
+/// comes last, as elements of one priority without deadlines do.
 template <class T, std::size_t levels>
 class priority_queue {
 public:
@@ -37,7 +38,7 @@ public:
 
     /// REQUIRES: at.priority < levels; no element of the queue has the same rank. @throws std::bad_alloc
     void push(const rank& at, const T& value) {
-        elements_.emplace(at, value);
+        elements_.emplace_hint(elements_.end(), at, value);
         ++by_priority_[at.priority];
     }
     /// Removes and returns the first element. REQUIRES: !empty()
