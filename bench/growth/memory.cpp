@@ -1,4 +1,5 @@
-// The memory of a large transaction that its thread keeps: right after the transaction, and after small ones.
+// Measures how much memory a thread keeps after a large transaction: immediately afterwards, and after 10,000 small
+// transactions.
 #include <malloc.h>
 
 #include <cstdint>

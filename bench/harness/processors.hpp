@@ -6,8 +6,10 @@ namespace bench {
 /// Returns the seconds of processor time that the calling thread has used.
 double thread_seconds() noexcept;
 
-/// Returns the seconds of processor time that all processes of the machine have used, and that other machines on the
-/// same hardware have taken. Counted in ticks of about 10 ms; 0 if the system does not report this.
+/// Returns the processor time, in seconds, that all processes and interrupts of this machine have used since the boot,
+/// plus the steal time. If this machine is virtual, the steal time is the time that the hypervisor gave to other
+/// virtual machines (proc(5)). The system counts in ticks of about 10 ms. Returns 0 if the system does not report
+/// processor times.
 double machine_seconds();
 
 }  // namespace bench

@@ -36,8 +36,9 @@ inline void check(tx& t, bool condition) {
     if (!condition) retry(t);
 }
 
-/// Waits as `retry_for` does, but until a point in time. For a clock that can jump (system_clock), each attempt
-/// converts the point at the time of the call.
+/// Waits as `retry_for` does, but until the point in time `when`. Each call converts `when` to the steady clock, by the
+/// difference between the two clocks at the time of the call. So if `Clock` is adjusted during the wait (system_clock),
+/// the adjustment takes effect when the next attempt calls this function.
 template <class Clock, class Duration>
 void retry_until(tx& t, std::chrono::time_point<Clock, Duration> when) {
     // The difference in floating-point seconds cannot overflow, whatever the clock's unit is. An exact difference could

@@ -63,8 +63,8 @@ inline std::optional<deadline> recheck_deadline(std::optional<deadline> wait_dea
 #else
 /// How often to check the word before yielding: 0.3 us if a turn takes 5 ns.
 inline constexpr int spin_turns = 64;
-/// How long to spin before sleeping: 4 us at 2.5 GHz, about the cost of a sleep with the fence before it and the
-/// wake-up.
+/// How long to spin before sleeping: 4 us at 2.5 GHz. A sleep costs about as much, including the heavy fence before the
+/// sleep and the wake-up after it.
 inline constexpr std::uint64_t spin_ticks = 10'000;
 /// How long to wait for short transactions before they are disturbed: 2 us at 2.5 GHz.
 inline constexpr std::uint64_t undisturbed_wait_ticks = 5'000;

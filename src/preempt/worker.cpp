@@ -65,7 +65,8 @@ void for_each_open(tx* t, F&& f) noexcept {
     for (core::descriptor* d = &core::descriptor::of(*t); d != nullptr; d = d->outer) f(*d);
 }
 
-/// Increments a counter without an atomic addition, because only one thread and its signal handlers count.
+/// Increments a counter without an atomic addition, because only one thread, with its signal handlers, increments each
+/// counter.
 void count(std::atomic<std::uint64_t>& what) noexcept {
     what.store(what.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }

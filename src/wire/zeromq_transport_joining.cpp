@@ -160,7 +160,8 @@ void zeromq_transport::receive_hello(connection_number from, incoming_connection
         return;
     }
     if (got.from == observer_number) {
-        // As over sockets, an unknown client's mistake is not reported as an error of the cluster.
+        // An unknown client's mistake is not reported as an error of the cluster. socket_transport::receive_hello
+        // follows the same rule.
         if (received.cluster == options_.cluster && received.nodes == peers_.size()) admit_observer(from);
         return;
     }

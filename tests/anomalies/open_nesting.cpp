@@ -476,7 +476,8 @@ TEST_F(open_nesting_test, lets_a_handler_of_the_holder_become_irrevocable) {
                        acquire(t, {&shared_, 1});
                    });
     }
-    // One more attempt is allowed in case the handler's thread lost its processor on the way to its block.
+    // The test allows one more attempt, because the system may suspend the handler's thread before the handler's block
+    // begins.
     EXPECT_LE(attempts_before_handler, 2);
 }
 
@@ -530,8 +531,8 @@ TEST_F(open_nesting_test, lets_an_undo_end_a_visible_waiter) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{test_name()};
     abort_cause cause = abort_cause::none;
-    // If the undo's thread lost its processor for longer than the block waits, the block stops waiting, and the test
-    // repeats.
+    // If the system suspends the undo's thread for too long, the block reaches the limit of its wait and starts over
+    // without being killed. In that case, the test repeats.
     for (int i = 0; i < 20 && cause != abort_cause::killed; ++i) {
         std::atomic<int> stage{0};
         const auto reach = [&stage](int at) {

@@ -107,7 +107,8 @@ private:
         while (!events.pending().empty() && past.size() < limits_.events) {
             // The event chosen last is new. The events before it have been examined.
             if (past.size() == path_.size()) is_new = is_new && go_on(events, past);
-            // An order that cannot be new still runs to its end, because the program has to clean up.
+            // If every continuation equals an order that has been run, the loop still runs the pending events, because
+            // the program has to clean up.
             const unsigned event = is_new ? path_[past.size()].event : events.pending().front();
             if (is_new && past.size() + 1 == path_.size()) find_races(events, past, event);
             past.add(event);

@@ -332,8 +332,9 @@ TEST(commit_participant_test, aborts_what_one_has_not_prepared) {
     }
 }
 
-/// A participant that may have refused the commit is lost when the two others learn that the coordinator ended. Returns
-/// true if the two others commit.
+/// Runs a commit that all three participants have prepared, and that participant 2 then refuses. The other two
+/// participants lose participant 2 and the coordinator, and receive no report from participant 2. So they do not know
+/// whether participant 2 has refused. Returns true if these two participants commit.
 bool commit_without_one_that_may_have_refused() {
     three_participants t;
     for (const auto& o : t.all) EXPECT_TRUE(o->prepare().yes);

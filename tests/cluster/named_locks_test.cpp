@@ -152,7 +152,8 @@ TEST(cluster_named_locks, do_not_conflict_within_one_execution) {
     }
 }
 
-// Catches a block that commits after the home of one of its locks was lost. Another block may have got that lock.
+// A block that has lost the home of one of its locks must not commit, because another block may have acquired that
+// lock. Catches a block that commits nevertheless.
 TEST(cluster_named_locks, are_lost_with_their_home) {
     support::watchdog guard{"are_lost_with_their_home"};
     auto nodes = start_nodes(2, cluster::placement::home);

@@ -125,7 +125,8 @@ TEST(cluster_open_nesting, is_undone_with_a_nested_block) {
     });
 }
 
-// Catches an undo that gives up when another block changes its objects first. The undo starts over.
+// If another block changes an object after an undo has read the object, the undo has to start over. Catches an undo
+// that gives up instead.
 TEST(cluster_open_nesting, repeats_a_conflicting_undo) {
     support::watchdog guard{"repeats_a_conflicting_undo"};
     const auto nodes = start_nodes(2, cluster::placement::home);

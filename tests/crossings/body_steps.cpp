@@ -1,4 +1,5 @@
-// Steps in a body, except nested blocks: data, modes, endings, and delays.
+// Runs the steps of a body that access data, change how the block runs, delay the block, or end it. The other steps of
+// a body are in nested_blocks.cpp and hooks.cpp.
 #include <new>
 
 #include "actor.hpp"

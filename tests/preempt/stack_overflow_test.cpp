@@ -34,7 +34,8 @@ work terminable_work(void (*run)(void*) noexcept, deep_stack& d, unsigned level 
 
 class stack_overflow_test : public of_each_source {
 protected:
-    /// Runs one procedure after another on the same few contexts, and other work after each of them.
+    /// Submits the procedure `run` repeatedly to one scheduler with few contexts, each time followed by the work
+    /// `mark`. When both are over, calls `check`.
     template <class F>
     void overflow_often(void (*run)(void*) noexcept, F&& check) {
         const support::watchdog dog{"stack overflow"};

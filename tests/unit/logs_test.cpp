@@ -430,7 +430,8 @@ TEST_P(logs_test, let_an_anonymous_writer_sleep_in_retry) {
     EXPECT_LE(attempts, 2U);  // one before the sleep, and one that finds its time limit expired
 }
 
-// The descriptor cannot recognise the roll-back of its own nested block either, and would start over again and again.
+// Versions cannot name this descriptor. So the roll-back of its own nested block also looks like another transaction's
+// commit. Catches an outer block that restarts at every attempt for this reason.
 TEST_P(logs_test, survive_nested_roll_backs_of_an_anonymous_writer) {
     const detail::word name = std::exchange(d_.own_writer_, ~detail::word{0});
     const detail::word number = std::exchange(d_.writer, memory::unknown_writer);

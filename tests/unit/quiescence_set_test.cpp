@@ -97,7 +97,8 @@ TEST(quiescence_set, keeps_threads_inside_a_transaction) {
         });
     }};
     stage.wait(0);
-    // Its commits do not wait for the other thread, and sweep by themselves.
+    // This block waives privatization, so its commit neither waits for the other thread nor sweeps. The loop below
+    // calls sweep() instead.
     std::uint64_t mine = 0;
     atomically({.privatization = privatization::waived}, [&](tx& t) { store(t, &mine, mine); });
     auto& self = descriptor::of(*detail::current_transaction);

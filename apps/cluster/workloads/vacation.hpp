@@ -1,9 +1,10 @@
-// Customers reserve cars, flights and rooms. HyflowCPP's vacation, section 6.2.2.1, which is STAMP's vacation between
-// nodes.
+// Customers reserve cars, flights and rooms. The workload is HyflowCPP's vacation (section 6.2.2.1): the vacation
+// benchmark of STAMP, with objects on several nodes.
 //
-// As in the paper, a transaction uses ten offers. The paper's "readers" are the customers who reserve: the most
-// expensive free offer of each kind among those that they have read. The other transactions alternate: a customer
-// leaves and returns everything, or ten offers get another price, or more or fewer places.
+// As in the paper, a transaction draws ten random offers. The transactions that the paper calls readers make
+// reservations for a customer. Of each kind, they reserve the most expensive drawn offer that has a free place. Half of
+// the other transactions cancel all reservations of a customer. The rest change either the prices or the numbers of
+// places of the drawn offers.
 #pragma once
 
 #include <array>

@@ -85,7 +85,8 @@ public:
         tree_.scan(t, {&first, false}, [&](element& e) { return tree_.less()(e.key, last) && visit(e, f); });
     }
 
-    /// Counts the keys. Conflicts with every insertion and erasure. O(n / 10).
+    /// Counts the keys. Conflicts with every insertion and erasure. O(n): visits every leaf of the tree, but not every
+    /// key. A leaf usually holds about ten keys.
     [[nodiscard]] std::size_t size(tx& t) const { return tree_.size(t); }
     /// O(1).
     [[nodiscard]] bool empty(tx& t) const { return tree_.empty(t); }

@@ -74,9 +74,9 @@ struct call {
     /// outside the server's data that must not happen twice, for instance before you send a message.
     bool replayed = false;
 
-    /// Returns the time of day for this call. If calls are logged, this is the time of the call's begin, also when the
-    /// call runs again from the log. Use this clock, and no other, for every time that a procedure stores or uses in a
-    /// decision.
+    /// Returns the time of day for this call. If the call is logged, the function returns the time at which the call
+    /// began to run. When the call runs again from the log, the function still returns the time of the first run. Use
+    /// this clock, and no other, for every time that a procedure stores or uses in a decision.
     [[nodiscard]] std::chrono::system_clock::time_point now() const noexcept {
         if (began == 0) return std::chrono::system_clock::now();
         return std::chrono::system_clock::time_point{std::chrono::microseconds{began}};

@@ -3,8 +3,9 @@
 // The cache *follows* the engine: it has applied all changes up to a version, its *applied version*. A get whose
 // snapshot is empty is answered as of the applied version, or as of the watermark if the watermark is higher. The
 // watermark is the newest version that this process has seen. So the process sees its own commits, and never sees its
-// engine move backwards, also between several nodes. A record without a copy is fetched as of the same version as the
-// rest of the get. So all reads of one block are of one state (ENG2 except for the instant, ENG7). The argument:
+// engine move backwards, even if its blocks use several nodes. A record without a copy is fetched as of the same
+// version as the rest of the get. So all reads of one block return records of one state of the engine, as ENG2
+// requires. Unlike ENG2, ENG7 allows that this state is older than the call of the block's first get. The argument:
 //
 //   CCH1  A copy equals its record from the copy's own version up to the applied version. If the version that the copy
 //         was fetched at is higher, the copy equals its record up to that version. The reason is that the cache applies
@@ -26,11 +27,12 @@
 //         keeps no copies of absent records of such an engine. Otherwise a commit that checked an old version would be
 //         refused forever.
 //
-// Blocks stay opaque, including their variables, for these reasons. Within the process, the versions of gets and
-// commits grow in real time. Before a block publishes its variables, it has raised the watermark to its commit. So a
-// block that sees these variables, and then reads objects, also sees the commit's writes to the objects. A block that
-// first reads an object with such a write finds the variables locked until they are published. So the process sees the
-// engine with a delay, but in one order, and its own commits immediately (docs/cluster-engines.md).
+// The cache preserves opacity, also of blocks that use both objects and variables (docs/cluster-engines.md). Within the
+// process, the versions of gets and commits grow in real time. Before a block publishes its variables, the watermark
+// has risen to the version of the block's commit. So another block that reads these variables, and then reads objects,
+// also sees the commit's writes to the objects. A block that reads such an object first finds the variables locked
+// until they are published. So the process sees the engine's states with a delay, but in one order. The process sees
+// its own commits immediately.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -81,8 +83,8 @@ private:
         unsigned readers = 0;
         version changed = 0;  // the version of the last change to the key that was reported during the fetch
     };
-    /// A write's version, and the time at which the write was sent. An applied version of at least `at` includes all
-    /// commits before that time.
+    /// The version of a write, and the time at which the write was sent. Once the applied version is `at` or higher,
+    /// the cache has applied all commits from before the time `sent`.
     struct freshness_mark {
         version at = 0;
         clock::time_point sent{};

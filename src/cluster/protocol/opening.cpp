@@ -69,8 +69,9 @@ bool distributed_transaction::open_by_hint(const object_id& id) {
     object_entry& e = next_entry();
     if (!opens_on_fast_path_ || entries_.size() >= entry_table::max_scanned) return false;
     e.hint.object = location_hint_of(id);
-    // TXN1: the clock had the value time() before the read. TXN2: a newer version needs a snapshot extension, or the
-    //       value before that version.
+    // TXN1: this node's clock had reached time() before the read.
+    // TXN2: the fast path rejects a version beyond time(). The slow path then extends the snapshot. For a snapshot
+    //       reader, the slow path reads the object's value at time() instead.
     if (!node_.objects.reread(e.hint, id, e) || e.version > time_) return false;
     entries_.add_scanned();
     e.id = id;

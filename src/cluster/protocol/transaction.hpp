@@ -118,8 +118,9 @@ public:
     [[nodiscard]] TUTTI_ALWAYS_INLINE object_entry* find(const object_id& id) noexcept { return entries_.find(id); }
     /// Records that the object may be shown in `at`. The next `open` of the object can then read `at` directly.
     void set_location_hint(const object_id& id, seqlock_object& at) noexcept { location_hint_of(id) = &at; }
-    /// Opens the objects that are not open, in one round trip if they are where they are expected. After a conflict of
-    /// open, extend_snapshot or watch, the caller has to call begin, or roll_back_to the valid entries.
+    /// Opens the objects that are not open, in one round trip if they are where they are expected. If open,
+    /// extend_snapshot or watch returns `conflict`, the caller has to call begin, or has to remove all invalid entries
+    /// by roll_back_to (`valid_prefix`). An irrevocable transaction may repeat open instead.
     [[nodiscard]] protocol_status open(std::span<const object_id> ids);
     /// Requests the objects that are on other nodes and not open, without waiting. The first `open` of one of these
     /// objects waits for the answers, and opens all requested objects that are found where they are expected. Before a
@@ -134,10 +135,10 @@ public:
     /// their owners report the next change of each. Returns `conflict` if an object has changed already.
     [[nodiscard]] protocol_status watch();
 
-    /// Returns how many entries, in the order of opening, are current after the last conflict of open, extend_snapshot
-    /// or watch. The next entry is stale. If all entries are current, the object to be opened was unavailable. Returns
-    /// nothing if the other reads are not valid, or the snapshot is too old. In these cases no entry is known to be
-    /// current.
+    /// Returns how many entries, in the order of opening, are valid (TXN4) after open, extend_snapshot or watch has
+    /// returned `conflict`. The next entry is stale. If all entries are valid, the object to be opened was unavailable.
+    /// Returns nothing if the local reads are not valid, or the snapshot is too old. In these cases no entry is known
+    /// to be current.
     [[nodiscard]] std::optional<std::size_t> valid_prefix() const noexcept { return valid_prefix_; }
     /// Forgets all entries but the first `kept`, which belong to the blocks that are not rolled back.
     void roll_back_to(std::size_t kept) noexcept;

@@ -16,8 +16,9 @@
 
 namespace tutti::core {
 
-/// Switches the context to another descriptor, which its transactions use until `leave_open_nested`. Throws
-/// std::bad_alloc at the first call.
+/// Switches the context of `outer` to the inner descriptor of `outer`. The context's transactions use this descriptor
+/// until `leave_open_nested`. If `outer` has no inner descriptor yet, the function acquires one, and may throw
+/// std::bad_alloc, or std::length_error if a million descriptors are in use. Otherwise the function does not throw.
 descriptor& enter_open_nested(descriptor& outer);
 void leave_open_nested(descriptor& outer) noexcept;
 

@@ -27,8 +27,9 @@ struct preemption {
     /// Wakes `sleeper`. Any thread may call this function, once for each call of `sleep`, and perhaps before that call.
     /// Not null if `sleep` is not null.
     void (*wake)(descriptor& sleeper) noexcept = nullptr;
-    /// Waits as `sleep` does, but in the middle of a transaction, for something other than a transaction. Interruptions
-    /// do not end this wait, which is always bounded. If null, the thread sleeps.
+    /// Waits as `sleep` does, but may be called while `self` runs a transaction. The awaited event is not the end of a
+    /// local transaction, but, for example, an answer from another node. Interruptions do not end this wait, which is
+    /// always bounded by `until`. If null, the thread sleeps.
     void (*park)(descriptor& self, const detail::shared<std::uint32_t>& woken, base::deadline until) noexcept = nullptr;
     /// Returns true if `self` may evict the suspended `other`, instead of waiting for it. If null, the policy decides.
     bool (*outranks)(descriptor& self, descriptor& other) noexcept = nullptr;

@@ -72,7 +72,7 @@ public:
     /// Finds the first holding of the lock. Its `next` leads to the other holdings, with exclusive holdings and claims
     /// first.
     [[nodiscard]] search_result first(const lock_name& name, std::uint64_t hash) const noexcept;
-    /// Finds a holding of the lock that belongs to `who`.
+    /// Finds the holding of the lock whose `holder` is `who`.
     [[nodiscard]] search_result held_by(const descriptor& who, const lock_name& name,
                                         std::uint64_t hash) const noexcept;
     /// Reserves memory for one more holding. Throws std::bad_alloc.

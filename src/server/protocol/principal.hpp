@@ -100,7 +100,8 @@ public:
 private:
     mutable std::mutex mutex_;
     std::map<std::string, std::shared_ptr<principal>, std::less<>> users_, addresses_;
-    // when there are this many addresses, those without connections, accepted calls and debts are removed
+    // When `addresses_` has at least this many entries, at() removes unused principals before it adds another. The
+    // principal of an address is unused if it has no connection, no accepted call and no debt.
     std::size_t sweep_at_ = 64;
 };
 

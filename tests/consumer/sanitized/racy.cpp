@@ -1,8 +1,9 @@
 // A race of the program itself: two blocks count in plain memory without transactional accesses. The annotations must
 // not hide the race.
 //
-// ThreadSanitizer finds the race in every schedule. The blocks share no variable, whose commits would order them. They
-// take turns through a word without ordering, so that both threads exist when each of them counts.
+// ThreadSanitizer finds the race in every schedule. The two threads write different transactional variables, because
+// commits to a common variable would order the blocks. The threads take turns, so that both exist while each of them
+// counts. The accesses to the word `turn` are relaxed, so they do not order the blocks.
 #include <atomic>
 #include <cstdio>
 #include <thread>
