@@ -46,7 +46,8 @@ set_source_files_properties(${tutti_kernel_sources} PROPERTIES INCLUDE_DIRECTORI
 function(tutti_engine target)
   target_compile_features(${target} PRIVATE cxx_std_20)
   target_compile_definitions(${target} PRIVATE TUTTI_BUILDING=1 TUTTI_VERSION_STRING="${PROJECT_VERSION}")
-  target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+  # Begin and commit store many single words; combining two in a vector register takes longer than storing them.
+  target_compile_options(${target} PRIVATE -fno-semantic-interposition -fno-tree-slp-vectorize)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   set_target_properties(
     ${target}

@@ -60,7 +60,7 @@ TUTTI_ALWAYS_INLINE result_of<F> run_body(F& body, tx& t) {
 /// Runs `body` and tries to commit, again and again, until a commit succeeds. The first attempt of `body` has begun
 /// already.
 template <bool Lenient, class R, class F>
-typename block_result<R, Lenient>::type run_attempts(tx& t, F& body) {
+TUTTI_ALWAYS_INLINE typename block_result<R, Lenient>::type run_attempts(tx& t, F& body) {
     using result = block_result<R, Lenient>;
     for (;;) {
         try {
@@ -89,10 +89,10 @@ typename block_result<R, Lenient>::type run_attempts(tx& t, F& body) {
 }
 
 template <bool Lenient, class F>
-TUTTI_ALWAYS_INLINE auto run_outermost(tx& t, const options& how, F& body, call_site where) {
+TUTTI_ALWAYS_INLINE auto run_outermost(tx& t, const options& how, F& body, site_slot& slot, std::source_location at) {
     frame f;
     f.read_only = how.read_only;
-    access::ops(t).open(t, f, where, how);
+    access::open(t, f, slot, at, how);
     return run_attempts<Lenient, result_of<F>>(t, body);
 }
 
@@ -104,11 +104,12 @@ TUTTI_NOINLINE typename block_result<R, Lenient>::type run_attempts_cold(tx& t, 
 }
 
 template <bool Lenient, class F>
-TUTTI_NOINLINE auto run_outermost_jumping(tx& t, const options& how, F& body, call_site where) {
+TUTTI_NOINLINE auto run_outermost_jumping(tx& t, const options& how, F& body, site_slot& slot,
+                                          std::source_location at) {
     using R = result_of<F>;
     jumping_frame f;
     f.read_only = how.read_only;
-    access::ops(t).open(t, f, where, how);
+    access::open(t, f, slot, at, how);
     if (TUTTI_SET_TARGET(f)) {
         landed();
         annotate::end_attempt();
@@ -192,7 +193,6 @@ TUTTI_ALWAYS_INLINE auto run(const options& how, F& body, std::source_location a
     static_assert(!std::is_reference_v<result_of<F>>,
                   "the body must return a value: what a reference refers to may change when the block ends");
     static constinit site_slot slot;
-    const call_site where{&slot, at};
     tx& t = current_or_attach();
     if (access::running(t)) [[unlikely]] {
         if constexpr (!Lenient) {
@@ -200,8 +200,8 @@ TUTTI_ALWAYS_INLINE auto run(const options& how, F& body, std::source_location a
         }
         return run_nested<Lenient>(t, how, body);
     }
-    if constexpr (Jumping) return run_outermost_jumping<Lenient>(t, how, body, where);
-    else return run_outermost<Lenient>(t, how, body, where);
+    if constexpr (Jumping) return run_outermost_jumping<Lenient>(t, how, body, slot, at);
+    else return run_outermost<Lenient>(t, how, body, slot, at);
 }
 
 }  // namespace detail

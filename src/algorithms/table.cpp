@@ -17,6 +17,7 @@ constexpr core::instance make(const core::instance* preemptable) noexcept {
     using t = core::transaction<A, Preemptable>;
     core::instance i{};
     i.open = t::open;
+    i.open_ordinary = t::open_ordinary;
     i.open_plainly = t::open_plainly;
     i.begin = [](core::descriptor& d) { t::begin(d); };
     i.commit = t::commit;

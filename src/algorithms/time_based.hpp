@@ -35,6 +35,17 @@ TUTTI_ALWAYS_INLINE void begin(descriptor& d) noexcept {
     d.set_bounds();
 }
 
+/// Does what `begin` does for an optimistic attempt, whose reads are invisible, without loading its state.
+/// REQUIRES: d.logging == logging, d.slot == 0.
+TUTTI_ALWAYS_INLINE void begin_optimistic(descriptor& d, bool logging) noexcept {
+    if (injected(fault::single_orec_load)) return begin(d);
+    const word bound = version_clock::sample(d);
+    d.snapshot_bound = bound;
+    d.inlined = true;
+    d.logged_bound_.store(logging ? bound + 1 : 0, std::memory_order_relaxed);
+    d.unlogged_bound_.store(logging ? 0 : bound + 1, std::memory_order_relaxed);
+}
+
 /// Returns true if an orec with the value `seen` may be taken without an extension. Its version belongs to the
 /// snapshot, or is d's own version that the clock has not reached: that of the time after the snapshot's time.
 TUTTI_ALWAYS_INLINE bool is_current(const descriptor& d, word seen) noexcept {

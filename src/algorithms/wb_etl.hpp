@@ -22,6 +22,9 @@ struct wb_etl {
     static constexpr int first_version_bit = memory::writer_bits;
 
     TUTTI_ALWAYS_INLINE static void begin(descriptor& d) noexcept { time_based::begin(d); }
+    TUTTI_ALWAYS_INLINE static void begin_optimistic(descriptor& d, bool logging) noexcept {
+        time_based::begin_optimistic(d, logging);
+    }
 
     template <class Location>
     static word read(descriptor& d, const Location& location) {
@@ -49,7 +52,7 @@ struct wb_etl {
     }
 
     template <class Location>
-    TUTTI_NOINLINE static void write_carefully(descriptor& d, const Location& location, word value) {
+    TUTTI_NOINLINE static void write_carefully(descriptor& d, Location location, word value) {
         memory::orec& r = location.orec();
         if (const word locked = r.load(std::memory_order_relaxed); d.owns(locked)) {
             const std::uint32_t entry = redo::find_under(d, location, locked);

@@ -20,6 +20,9 @@ struct wt_etl {
     static constexpr int first_version_bit = memory::writer_bits;
 
     TUTTI_ALWAYS_INLINE static void begin(descriptor& d) noexcept { time_based::begin(d); }
+    TUTTI_ALWAYS_INLINE static void begin_optimistic(descriptor& d, bool logging) noexcept {
+        time_based::begin_optimistic(d, logging);
+    }
 
     template <class Location>
     static word read(descriptor& d, const Location& location) {

@@ -37,7 +37,7 @@ void become_serial() {
     // block might have to restart first, but nothing can be thrown through fork.
     if (d.running() || core::ancestor_runs(d)) return;
     fork_frame = {};
-    d.operations_->open(d, fork_frame, {&uncounted_slot, {}}, irrevocable_at_once);
+    d.operations_->open(d, fork_frame, uncounted_slot, {}, irrevocable_at_once);
     api::become_serial(d);
     forking_descriptor = &d;
 }

@@ -123,7 +123,8 @@ INSTANTIATE_TEST_SUITE_P(under, logs_test, ::testing::ValuesIn(all_algorithms())
 TEST_P(logs_test, do_not_grow_by_repeated_writes) {
     detail::frame f;
     std::memset(static_cast<void*>(&f.mark), 0xff, sizeof f.mark);
-    d_.operations_->open(d_, f, {}, detail::no_options);
+    detail::site_slot slot;
+    d_.operations_->open(d_, f, slot, {}, detail::no_options);
     write(d_, 0, 1);
     const std::size_t after_one = d_.writes.size();
     for (int i = 0; i < 100; ++i) write(d_, 0, 1);

@@ -16,16 +16,18 @@ struct options;
 namespace tutti::detail {
 
 struct frame;
-struct call_site;
+struct site_slot;
 
 /// The functions of one algorithm that the barriers call. `src/algorithms/table.cpp` holds the instances.
 ///
 /// The functions read, write, load and store may throw usage_error, or unwind the stack to restart the block. The
-/// function commit never unwinds for a restart. The function open does so only if the transaction around it restarts.
-/// REQUIRES for all but open: a block is open on `t`.
+/// function commit never unwinds for a restart. The functions open and open_ordinary do so only if the transaction
+/// around them restarts. REQUIRES for all other functions: a block is open on `t`.
 struct operations {
-    /// Opens the outermost block and begins its first attempt.
-    void (*open)(tx& t, frame& f, call_site where, const options& how);
+    /// Opens the outermost block with any options, and begins its first attempt.
+    void (*open)(tx& t, frame& f, site_slot& slot, std::source_location at, const options& how);
+    /// Does the same faster. REQUIRES: is_ordinary(how).
+    void (*open_ordinary)(tx& t, frame& f, site_slot& slot, std::source_location at, const options& how);
     /// Returns true if the block has committed. Returns false if it was rolled back: `reopen` then decides how to
     /// continue.
     bool (*commit)(tx& t);
@@ -63,9 +65,13 @@ struct frame {
     /// function does not return, and may be called while exceptions are in flight. A block of the language counts as a
     /// user of plain memory from the beginning.
     void (*receive)(tx& t) = nullptr;
-    /// The stack pointer of the function that opened the block. Frames below it are gone once the block has rolled
-    /// back. 0: unknown.
-    std::uintptr_t stack = 0;
+    /// In a block of the C interface: the place for an error's code, which is stored before the jump to the block.
+    /// Null: errors are exceptions.
+    int* failure = nullptr;
+    /// The number of entries that remained in the block's part of the deferred log after the engine's last search. The
+    /// engine searches for objects that the block has made and replaced: see src/core/rollback/replaced.hpp.
+    std::size_t left_when_looked = 0;
+    // The following members fill one word, so that one store sets them all.
     /// The block is an alternative of or_else: a `retry` inside the block ends the block and continues at this frame.
     bool alternative = false;
     /// The block, or a block around it, promised to write nothing. A nested block sets its own promise before it opens.
@@ -77,14 +83,11 @@ struct frame {
     bool checkpoint = false;
     /// The signal, and its cause, that was passing through a destructor when the nested block opened in this
     /// destructor. 0: no signal.
-    std::uint8_t passing = 0;
-    std::uint8_t passing_cause = 0;
-    /// In a block of the C interface: the place for an error's code, which is stored before the jump to the block.
-    /// Null: errors are exceptions.
-    int* failure = nullptr;
-    /// The number of entries that remained in the block's part of the deferred log after the engine's last search. The
-    /// engine searches for objects that the block has made and replaced: see src/core/rollback/replaced.hpp.
-    std::size_t left_when_looked = 0;
+    std::uint16_t passing = 0;
+    std::uint16_t passing_cause = 0;
+    /// The stack pointer of the function that opened the block, which stores it here. Frames below it are gone once the
+    /// block has rolled back. 0: unknown.
+    std::uintptr_t stack;
     savepoint mark;  // set when a nested block opens; an outermost block has none, because its positions would all be 0
 };
 

@@ -126,6 +126,12 @@ struct access {
     [[nodiscard]] static frame* innermost(const tx& t) noexcept { return t.frame_; }
     static void add(tx& t, handler_point point, std::unique_ptr<handler> h) { t.add(point, std::move(h)); }
     TUTTI_ALWAYS_INLINE static const operations& ops(const tx& t) { return *t.operations_; }
+    TUTTI_ALWAYS_INLINE static void open(tx& t, frame& f, site_slot& slot, std::source_location at,
+                                         const options& how) {
+        if (is_ordinary(how)) [[likely]]
+            return ops(t).open_ordinary(t, f, slot, at, how);
+        ops(t).open(t, f, slot, at, how);
+    }
 
     /// Returns the data that the body can open without a call to the data participant of t, or null. Only the
     /// participant knows the type of these data.

@@ -78,12 +78,12 @@ TUTTI_NOINLINE int run_attempts(tx& t, c_body& body) {
     }
 }
 
-TUTTI_NOINLINE int run_outermost(tx& t, const options& how, c_body& body, detail::call_site where) {
+TUTTI_NOINLINE int run_outermost(tx& t, const options& how, c_body& body, detail::site_slot& slot) {
     int failure = 0;
     c_frame f;
     f.failure = &failure;
     f.read_only = how.read_only;
-    detail::access::ops(t).open(t, f, where, how);
+    detail::access::open(t, f, slot, {}, how);
     if (TUTTI_SET_C_TARGET(f)) {
         detail::landed();
         if (failure != 0) {
@@ -160,7 +160,7 @@ int run(tutti_site& site, const tutti_options* options_or_null, c_body& body) {
         return TUTTI_COMMITTED;
     }
     try {
-        const int result = run_outermost(t, how, body, {reinterpret_cast<detail::site_slot*>(&site), {}});
+        const int result = run_outermost(t, how, body, *reinterpret_cast<detail::site_slot*>(&site));
         given.report();
         return result;
     } catch (...) {

@@ -68,7 +68,7 @@ std::optional<::pid_t> fork_alone(base::deadline until, quiescent_action& action
         static_cast<void>(core::run_while_alone(d, until, copy_if_quiesced));
     } else {
         detail::frame around{};
-        d.operations_->open(d, around, {&uncounted, {}}, irrevocable_at_once);
+        d.operations_->open(d, around, uncounted, {}, irrevocable_at_once);
         copy_the_process();
         static_cast<void>(d.operations_->commit(d));
     }

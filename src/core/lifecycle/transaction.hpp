@@ -44,22 +44,27 @@ class transaction {
     using guard = critical<Preemptable>;
 
 public:
-    /// Opens a block of the library. This function is not inlined, so that it can find its caller's stack pointer.
-    TUTTI_NOINLINE static void open(tx& t, detail::frame& f, detail::call_site where, const options& how) {
-        descriptor& d = descriptor::of(t);
-        TUTTI_ASSERT(d.run.attempt == 1 && d.run.next_mode == status::active && d.run.blocked_by.awaited == nullptr,
-                     "DSC6");
-        d.run.where = where;
-        d.run.how = &how;
-        d.unwinding_threshold = d.exceptions_at_open = d.exceptions->uncaught + 1;
-        f.stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
-        d.frame_ = &f;
-        if (is_special(how, listeners)) [[unlikely]]
+    /// Opens a block of the library with any options. This function is not inlined, so that it can find its caller's
+    /// stack pointer.
+    TUTTI_NOINLINE static void open(tx& t, detail::frame& f, detail::site_slot& slot, std::source_location at,
+                                    const options& how) {
+        execution_start(opened(t, f, slot, at, how, __builtin_dwarf_cfa()));
+    }
+
+    /// Opens a block of the library with ordinary options. Not inlined, like `open`.
+    TUTTI_NOINLINE static void open_ordinary(tx& t, detail::frame& f, detail::site_slot& slot, std::source_location at,
+                                             const options& how) {
+        descriptor& d = opened(t, f, slot, at, how, __builtin_dwarf_cfa());
+        if (listeners.load(std::memory_order_relaxed) != 0) [[unlikely]]
             return execution_start(d);
         TUTTI_ASSUME(d.slot == 0, "a slot is released at the end of its transaction");
+        const bool logging = !how.read_only || predicts_read_log(d.run.where);
         attempt_reset(d);
-        d.logging = !how.read_only || predicts_read_log(d.run.where);
-        begin(d);
+        d.logging = logging;
+        begin(d, status::active, [logging](descriptor& of) {
+            if constexpr (requires { A::begin_optimistic(of, logging); }) A::begin_optimistic(of, logging);
+            else A::begin(of);
+        });
     }
 
     /// Opens a block of the language. Announces the use of plain memory and the status of the transaction with one
@@ -73,7 +78,8 @@ public:
         d.unwinding_threshold = d.exceptions_at_open = opened_by_language;
         d.frame_ = &f;
         d.uses_plain_memory.store(1, std::memory_order_relaxed);
-        if (!A::privatizes_by_waiting || is_special(how, listeners_to_language)) [[unlikely]]
+        if (!A::privatizes_by_waiting || !detail::is_ordinary(how) ||
+            listeners_to_language.load(std::memory_order_relaxed) != 0) [[unlikely]]
             return execution_start(d);
         TUTTI_ASSUME(d.slot == 0, "a slot is released at the end of its transaction");
         attempt_reset(d);
@@ -84,28 +90,10 @@ public:
             join_quiescence_set(d);
         if (needs_slow_begin_announced(d)) [[unlikely]]
             yield_or_interrupt(d);
-        begin_announced(d);
+        begin_announced(d, A::begin);
     }
 
-    TUTTI_ALWAYS_INLINE static void begin(descriptor& d) {
-        const guard g{d};
-        if constexpr (A::one_at_a_time) {
-            A::begin(d);  // takes the lock that keeps out all other transactions
-            d.set_status(d.mode);
-        } else {
-            if (injected(fault::take_snapshot_before_state)) A::begin(d);
-            // This store needs no fence, because a thread that must know which transactions run executes a heavy fence
-            // first (limbo.hpp, serial.hpp).
-            d.set_status(d.mode);
-            // Partners: heavy_fence in become_serial, run_while_alone, revoke_bias and become_biased_owner.
-            base::light_fence();
-            if (needs_slow_begin(d) && !d.serial) [[unlikely]]
-                yield_or_interrupt(d);
-            // The snapshot is taken after the state is stored. Otherwise a context that runs alone could find d idle
-            // although d has a snapshot already, and could start the version clock anew (algorithms/new_era.hpp, ERA1).
-            if (!injected(fault::take_snapshot_before_state)) begin_announced(d);
-        }
-    }
+    static void begin(descriptor& d) { begin(d, d.mode, A::begin); }
 
     static word read_var(tx& t, const detail::cell& from) {
         return read_checked(t, memory::var_location{from},
@@ -129,17 +117,52 @@ public:
         if (d.slow_commit != 0) [[unlikely]]
             return commit_with_flags(d);
         TUTTI_ASSUME(d.slot == 0 && d.mode == status::active, "DSC4");
+        if (!d.writes.empty()) return commit_update(d);
+        if (A::privatizes_by_waiting && plain_memory_is_used()) [[unlikely]]
+            return commit_reader_beside_plain_memory(d);
         const guard g{d};
-        if (d.writes.empty()) {
-            close_reader(d);
-            return true;
-        }
-        if (!prepare(d)) return false;
-        close_update(d);
+        A::end(d);
+        attempt_close_committed(d);
         return true;
     }
 
 private:
+    /// Stores what the block's execution has to know. `stack` is the stack pointer of the function that opens it.
+    TUTTI_ALWAYS_INLINE static descriptor& opened(tx& t, detail::frame& f, detail::site_slot& slot,
+                                                  std::source_location at, const options& how, void* stack) noexcept {
+        descriptor& d = descriptor::of(t);
+        TUTTI_ASSERT(d.run.attempt == 1 && d.run.next_mode == status::active && d.run.blocked_by.awaited == nullptr,
+                     "DSC6");
+        d.run.where = {&slot, at};
+        d.run.how = &how;
+        d.unwinding_threshold = d.exceptions_at_open = d.exceptions->uncaught + 1;
+        f.stack = reinterpret_cast<std::uintptr_t>(stack);
+        d.frame_ = &f;
+        return d;
+    }
+
+    /// Begins an attempt with this mode. `take_snapshot` is A::begin, or does what A::begin would do.
+    template <class TakeSnapshot>
+    TUTTI_ALWAYS_INLINE static void begin(descriptor& d, status mode, TakeSnapshot&& take_snapshot) {
+        const guard g{d};
+        if constexpr (A::one_at_a_time) {
+            take_snapshot(d);  // takes the lock that keeps out all other transactions
+            d.set_status(mode);
+        } else {
+            if (injected(fault::take_snapshot_before_state)) take_snapshot(d);
+            // This store needs no fence, because a thread that must know which transactions run executes a heavy fence
+            // first (limbo.hpp, serial.hpp).
+            d.set_status(mode);
+            // Partners: heavy_fence in become_serial, run_while_alone, revoke_bias and become_biased_owner.
+            base::light_fence();
+            if (needs_slow_begin(d) && !d.serial) [[unlikely]]
+                return yield_and_begin(d);
+            // The snapshot is taken after the state is stored. Otherwise a context that runs alone could find d idle
+            // although d has a snapshot already, and could start the version clock anew (algorithms/new_era.hpp, ERA1).
+            if (!injected(fault::take_snapshot_before_state)) begin_announced(d, take_snapshot);
+        }
+    }
+
     /// Commits quickly except for its decision. If `is_still_quick` returns false after the decision, finishes as a
     /// slow commit, because the transaction may have deferred more actions by then.
     template <class Decide, class IsStillQuick>
@@ -158,6 +181,21 @@ private:
             after = publish_or_end(d);
         }
         finish_slow_commit(d, after);
+        return true;
+    }
+
+    // The following two functions are not inlined into commit, which then needs no stack frame for a reader.
+    TUTTI_NOINLINE static bool commit_update(descriptor& d) {
+        const guard g{d};
+        TUTTI_ASSUME(d.slot == 0 && d.mode == status::active, "DSC4");
+        if (!prepare(d)) return false;
+        close_update(d);
+        return true;
+    }
+    TUTTI_NOINLINE static bool commit_reader_beside_plain_memory(descriptor& d) {
+        const guard g{d};
+        TUTTI_ASSUME(d.slot == 0 && d.mode == status::active, "DSC4");
+        close_reader(d);
         return true;
     }
 
@@ -218,23 +256,22 @@ private:
         if (!yield_to_serial(d)) execution_interrupt(d);
     }
 
-    /// Calls A::begin for a transaction that other transactions can see already. If a killer has closed the bounds,
+    TUTTI_NOINLINE static void yield_and_begin(descriptor& d) {
+        yield_or_interrupt(d);
+        if (!injected(fault::take_snapshot_before_state)) begin_announced(d, A::begin);
+    }
+
+    /// Takes the snapshot of a transaction that other transactions can see already. If a killer has closed the bounds,
     /// they must stay closed.
-    TUTTI_ALWAYS_INLINE static void begin_announced(descriptor& d) {
-        A::begin(d);
+    template <class TakeSnapshot>
+    TUTTI_ALWAYS_INLINE static void begin_announced(descriptor& d, TakeSnapshot&& take_snapshot) {
+        take_snapshot(d);
         // Partner: heavy_fence in kill. Either d sees the request, or the killer closes the bounds after this.
         base::light_fence();
         // This test also closes the bounds of a transaction that cannot be killed. The only effect is that the
         // transaction takes the slow path.
         if (d.kill_request.load(std::memory_order_relaxed) == d.own_sequence) [[unlikely]]
             d.close_bounds();
-    }
-
-    /// Returns true if only execution_start can begin the block, because of the block's options or of a policy that
-    /// listens. The expression compiles to one load and one comparison for both `mode` and `policy`.
-    static bool is_special(const options& how, const detail::shared<std::uint32_t>& listening) noexcept {
-        return (static_cast<unsigned>(how.mode) | static_cast<unsigned>(how.policy) << 8) != 0 || how.priority != 0 ||
-               how.deadline.exists() || listening.load(std::memory_order_relaxed) != 0;
     }
 
     template <class Location>
@@ -273,7 +310,7 @@ private:
         return read_checked_slow(d, location, value_when_over);
     }
     template <class Location, class ValueWhenOver>
-    TUTTI_NOINLINE static word read_checked_slow(descriptor& d, const Location& location,
+    TUTTI_NOINLINE static word read_checked_slow(descriptor& d, Location location,
                                                  ValueWhenOver& value_when_over) {
         switch (check_access(d)) {
             case access_check::proceed: return read(d, location);
@@ -293,7 +330,7 @@ private:
         write_checked_slow(d, location, value);
     }
     template <class Location>
-    TUTTI_NOINLINE static void write_checked_slow(descriptor& d, const Location& location, word value) {
+    TUTTI_NOINLINE static void write_checked_slow(descriptor& d, Location location, word value) {
         switch (check_access(d)) {
             case access_check::proceed: return write(d, location, value);
             case access_check::attempt_over: return;
