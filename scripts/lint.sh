@@ -60,7 +60,7 @@ check_prose() {
 # proselint knows phrases of bad English. It is maintained, is in Debian, and has a Python parser alone behind it, where
 # textlint brings some hundred packages. It takes minutes, so the static checks of ./dev test leave it out.
 check_english() {
-    XDG_CONFIG_HOME=$PWD/scripts proselint docs/*.md docs/*/*.md README.md CONTRIBUTING.md CHANGELOG.md
+    XDG_CONFIG_HOME=$PWD/scripts proselint docs/*.md docs/*/*.md bench/results/*.md bench/results/*/*.md README.md CONTRIBUTING.md CHANGELOG.md
 }
 
 # Runs all checks, so that one run shows everything to fix.

@@ -48,7 +48,7 @@ def parse():
     report = commands.add_parser("report", help="tables and a chart of what was measured, beside it")
     report.add_argument("json", type=pathlib.Path)
     report.add_argument("--markdown", action="store_true", help="tables for a document, and no files")
-    report.add_argument("--into", type=pathlib.Path, help="a document: tables between its two marks, chart in figures/")
+    report.add_argument("--into", type=pathlib.Path, help="a document: tables between its two marks, chart in docs/figures/")
     report.add_argument("--summary", action="store_true", help="a line for each curve, and no files")
     measure = commands.add_parser("measure", help="measures, and writes growth.json")
     programs = pathlib.Path("build/release/bin")
@@ -83,7 +83,7 @@ def print_results(options):
     chart = path.with_suffix(".svg")
     if options.into:
         put_between_marks(options.into, report.markdown())
-        chart = options.into.parent / "figures" / "growth.svg"
+        chart = BENCH.parent / "docs" / "figures" / "growth.svg"
     else:
         text = report.text()
         print(text, end="")

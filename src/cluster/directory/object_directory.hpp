@@ -12,7 +12,7 @@
 //   DIR4  If a view of the present state reports `here`, it was taken while the object was not locked for writing. The
 //       node's clock had reached `valid_at` by then.
 //   DIR5  A value that was overwritten here, or moved away from here, is kept for as long as a reader may ask for it
-//       (protocol/snapshot_tracker.hpp). It is kept with the times at which it was the latest. If the object has come
+//       (ordering/snapshot_tracker.hpp). It is kept with the times at which it was the latest. If the object has come
 //       from another node, that node knows the values before the first of these times.
 //   DIR6  A view of time t shows a value that no writer of version t or less will replace. The reasons are: the clock
 //       has reached t before the read, and a transaction that locks the object at clock c gets a version above c.

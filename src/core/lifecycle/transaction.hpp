@@ -61,10 +61,7 @@ public:
         const bool logging = !how.read_only || predicts_read_log(d.run.where);
         attempt_reset(d);
         d.logging = logging;
-        begin(d, status::active, [logging](descriptor& of) {
-            if constexpr (requires { A::begin_optimistic(of, logging); }) A::begin_optimistic(of, logging);
-            else A::begin(of);
-        });
+        begin(d, status::active, optimistic_snapshot{logging});
     }
 
     /// Opens a block of the language. Announces the use of plain memory and the status of the transaction with one
@@ -90,7 +87,7 @@ public:
             join_quiescence_set(d);
         if (needs_slow_begin_announced(d)) [[unlikely]]
             yield_or_interrupt(d);
-        begin_announced(d, A::begin);
+        begin_announced(d, optimistic_snapshot{true});
     }
 
     static void begin(descriptor& d) { begin(d, d.mode, A::begin); }
@@ -121,12 +118,22 @@ public:
         if (A::privatizes_by_waiting && plain_memory_is_used()) [[unlikely]]
             return commit_reader_beside_plain_memory(d);
         const guard g{d};
+        TUTTI_ASSUME(d.slot == 0, "DSC4");  // again, because the loads above may be fences to the compiler
         A::end(d);
         attempt_close_committed(d);
         return true;
     }
 
 private:
+    /// Takes the snapshot of an optimistic attempt, as A::begin does.
+    struct optimistic_snapshot {
+        bool logging;  // as in the descriptor
+        TUTTI_ALWAYS_INLINE void operator()(descriptor& d) const {
+            if constexpr (requires { A::begin_optimistic(d, logging); }) A::begin_optimistic(d, logging);
+            else A::begin(d);
+        }
+    };
+
     /// Stores what the block's execution has to know. `stack` is the stack pointer of the function that opens it.
     TUTTI_ALWAYS_INLINE static descriptor& opened(tx& t, detail::frame& f, detail::site_slot& slot,
                                                   std::source_location at, const options& how, void* stack) noexcept {
@@ -310,8 +317,7 @@ private:
         return read_checked_slow(d, location, value_when_over);
     }
     template <class Location, class ValueWhenOver>
-    TUTTI_NOINLINE static word read_checked_slow(descriptor& d, Location location,
-                                                 ValueWhenOver& value_when_over) {
+    TUTTI_NOINLINE static word read_checked_slow(descriptor& d, Location location, ValueWhenOver& value_when_over) {
         switch (check_access(d)) {
             case access_check::proceed: return read(d, location);
             case access_check::attempt_over: break;

@@ -31,10 +31,10 @@ TUTTI_ALWAYS_INLINE void attempt_close(descriptor& d, std::uint32_t lasting = sl
     wake_sleepers(d);
 }
 
-/// Closes an attempt that has committed without a slow-commit flag. No flag has to be kept.
+/// Closes an attempt that has committed without a slow-commit flag. REQUIRES: d.slow_commit == 0.
 TUTTI_ALWAYS_INLINE void attempt_close_committed(descriptor& d) noexcept {
     TUTTI_PROBE3(commit, d.run.how->name, d.run.attempt, d.id);
-    attempt_close(d, 0);
+    attempt_close(d, ~std::uint32_t{0});  // there is no flag to clear
 }
 
 // --- the checks of waiters for an interruption (lifecycle/interrupt.hpp)

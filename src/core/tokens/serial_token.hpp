@@ -72,7 +72,8 @@ inline constexpr word take_count_unit = word{1} << 35;
 /// Returns true if a context that has just begun, with a light fence, has to do more before it continues.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool needs_slow_begin(const descriptor& d) noexcept {
     const word biased = biased_owner.load(std::memory_order_acquire);
-    return serial_token.load(std::memory_order_acquire) != 0 || (biased != 0 && biased != d.bias.word_as_owner);
+    const word serial = serial_token.load(std::memory_order_acquire);
+    return (serial | biased) != 0 && (serial != 0 || biased != d.bias.word_as_owner);
 }
 /// Does the same for a context that has stored its state by a seq_cst access, and so needs no fence (SER1).
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool needs_slow_begin_announced(const descriptor& d) noexcept {
