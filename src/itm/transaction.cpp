@@ -153,10 +153,12 @@ void open_with_forwarding(descriptor& d, const runtime_state& s, const block* ar
     forward_to_library(d);
 }
 
+/// Begins a block alone. Returns 0 if the block cannot run alone, but can run in software (HND2).
 TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, runtime_state& s, block& b) {
     if (s.counters != nullptr) s.counters->begin(b.saved.resume);
     const detail::call_site where = site_of(s, b.saved.resume);
     if (!api::open_alone(d, b, where, irrevocable_at_once)) {
+        if (!must_run_alone(b.properties)) return 0;
         open_with_forwarding(d, s, nullptr, [&] { d.algorithm->open_plainly(d, b, where, irrevocable_at_once); });
         api::become_serial(d);
     }
@@ -306,7 +308,8 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     if (alone) [[unlikely]] {
         if (!must_run_alone(properties))
             s.serial_reason = "it failed in hardware, and a block with a __transaction_cancel would continue";
-        return begin_alone(d, s, b);
+        if (const std::uint32_t code = begin_alone(d, s, b); code != 0) return code;
+        s.serial_reason = nullptr;
     }
     if (s.counters != nullptr) [[unlikely]]
         s.counters->begin(at->resume);

@@ -76,6 +76,9 @@ struct alignas(128) status_record {
     /// The context counts a wait before the end of the transaction whose snapshot the wait uses; see
     /// core/privatization/quiescence.hpp.
     detail::shared<std::uint32_t> pending_quiescence_waits{0};
+    /// Counts this context's transactions that are over, but whose handlers have still to run; see
+    /// core/state/unfinished_handlers.hpp.
+    detail::shared<std::uint32_t> unfinished_handlers{0};
     /// The version of a commit that is publishing or waits in quiescence. Before a commit draws its version, this word
     /// is a lower bound of the version. The word is 0 while the context has no such commit. See
     /// core/privatization/quiescence.hpp. The word has a cache line of its own, because readers of plain memory read it

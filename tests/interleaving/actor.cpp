@@ -34,6 +34,7 @@ bool actor::transact_as_biased_owner(void (*body)(block&)) {
         return false;
     }
     enter_block(d);
+    expect_no_handlers();
     block b{*this, d};
     body(b);
     ask_to_commit();
@@ -53,6 +54,7 @@ bool actor::transact_serial(void (*body)(block&)) {
         return false;
     }
     enter_block(d);
+    expect_no_handlers();
     block b{*this, d};
     body(b);
     ask_to_commit();
@@ -94,6 +96,13 @@ void actor::enter_block(tutti::tx& t) {
     here().contexts[static_cast<std::size_t>(number_)] = &t;
     here().log.enter(number_);
     if (t.irrevocable()) here().log.irrevocable(number_);
+}
+
+void actor::expect_no_handlers() {
+    // Handlers are counted as decided first, so the loads are in this order.
+    const std::uint32_t handled = here().handled.load(std::memory_order_acquire);
+    if (here().decided.load(std::memory_order_acquire) != handled)
+        here().log.report_error("a block runs alone beside the handlers of an earlier one");
 }
 
 void actor::ask_to_commit() { here().log.ask_to_commit(number_); }

@@ -96,6 +96,10 @@ std::vector<expectation> expectations() {
            "begin_serial_beside_one_that_becomes_serial", "not opaque", {"wb_etl", "wt_etl"});
     expect("the_biased_owner_does_not_recheck", fault::bias_without_recheck, "the_biased_owner_beside_a_writer",
            "not opaque", {"wt_etl"});
+    expect("a_serial_block_overtakes_handlers", fault::overtake_handlers, "begin_serial_beside_a_handler",
+           "beside the handlers", {"wb_etl", "wt_etl"});
+    expect("the_biased_owner_overtakes_handlers", fault::overtake_handlers, "the_biased_owner_beside_a_handler",
+           "beside the handlers", {"wt_etl"});
     expect("a_revoked_bias_is_used", fault::bias_although_revoked, "the_biased_owner_again_and_again", "not opaque",
            {"wt_etl"});
     expect("hardware_sees_half_a_software_commit", fault::hardware_without_subscription, "write_skew", "not opaque",

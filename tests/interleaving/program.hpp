@@ -73,6 +73,10 @@ public:
     void write_directly(spot plain_word);
     [[nodiscard]] unsigned number_of_attempt() const noexcept { return tx_.attempt(); }
 
+    /// Registers a handler that runs after the commit, in two steps. A block that runs alone must not come before or
+    /// between these steps.
+    void handle_after_commit();
+
     /// Creates an object and puts it into the only slot for objects.
     void make();
     /// Returns the object in the slot.
@@ -158,6 +162,8 @@ private:
     void run(tutti::tx& t, F& body);
     void expect_block();
     void enter_block(tutti::tx& t);
+    /// Reports an error if a handler of a transaction that has committed has not ended.
+    static void expect_no_handlers();
     void ask_to_commit();
     void ended(bool committed);
 

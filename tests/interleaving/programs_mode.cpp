@@ -89,6 +89,14 @@ void update_p_q(actor& me) {
     });
 }
 
+void update_p_q_and_handle(actor& me) {
+    me.transact([](block& b) {
+        b.write(p);
+        b.write(q);
+        b.handle_after_commit();
+    });
+}
+
 void read_p_q(actor& me) {
     me.transact([](block& b) {
         b.read(p);
@@ -373,6 +381,7 @@ std::vector<program> mode_programs() {
           },
           irrevocable_from_the_start}},
         {"the_biased_owner_beside_a_serial_block", {as_biased_owner<1>, become_serial_with_p_q<false>}},
+        {"the_biased_owner_beside_a_handler", {as_biased_owner<2>, update_p_q_and_handle}},
         {"two_biased_owners", {as_biased_owner<1>, as_biased_owner<1>}},
         {"begin_serial_beside_a_writer", {begin_serial<1>, update_p_q}},
         {"begin_serial_beside_a_reader", {begin_serial<1>, read_p_q}},
@@ -380,6 +389,7 @@ std::vector<program> mode_programs() {
         {"begin_serial_again_beside_a_writer", {begin_serial<2>, update_p_q}},
         {"begin_serial_again_beside_a_reader", {begin_serial<2>, read_p_q}},
         {"begin_serial_again_beside_two", {begin_serial<2>, read_p_q, update_p_q}},
+        {"begin_serial_beside_a_handler", {begin_serial<2>, update_p_q_and_handle}},
         {"two_begin_serial", {begin_serial<2>, begin_serial<2>}},
         {"two_begin_serial_beside_a_reader", {begin_serial<1>, begin_serial<1>, read_p_q}},
         {"begin_serial_beside_one_that_becomes_serial", {begin_serial<1>, become_serial_with_p_q<true>}},

@@ -135,6 +135,13 @@ void block::become_irrevocable() {
     here().log.irrevocable(actor_.number_);
 }
 
+void block::handle_after_commit() {
+    tx_.at_commit([] { here().decided.fetch_add(1, std::memory_order_acq_rel); });
+    tx_.on_commit([] {
+        tutti::detail::interleaving_point();
+        here().handled.fetch_add(1, std::memory_order_acq_rel);
+    });
+}
 void block::become_serial() {
     become_irrevocable();
     tutti::core::become_serial(tutti::core::descriptor::of(tx_));

@@ -65,6 +65,8 @@ struct world {
     object remains = 0;  // the content of the slot at the end
     std::array<tutti::tx*, scheduler::max_threads> contexts{};
     tutti::detail::shared<std::uint32_t> suspended{0}, awake{0};
+    /// The transactions with handlers that have committed, and those whose handlers have ended.
+    tutti::detail::shared<std::uint32_t> decided{0}, handled{0};
 };
 
 /// Returns the plain words of every world: the engine knows them by their addresses.

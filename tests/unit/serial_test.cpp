@@ -64,6 +64,76 @@ TEST_F(serial_test, makes_begins_fence_only_while_frequent) {
     EXPECT_EQ(serial_token.load(std::memory_order_relaxed), 0U);
 }
 
+/// A thread whose transaction is over, but whose handler runs until release() or the end of the object.
+class pending_handler {
+public:
+    explicit pending_handler(bool commits) {
+        thread_ = std::thread{[this, commits] {
+            static_cast<void>(try_atomically([&](tx& t) {
+                if (commits) t.on_commit([this] { run(); });
+                else t.on_abort([this] { run(); });
+                if (!commits) cancel(t);
+            }));
+        }};
+        while (!runs_) std::this_thread::yield();
+    }
+    ~pending_handler() { release(); }
+    void release() {
+        may_end_ = true;
+        if (thread_.joinable()) thread_.join();
+    }
+
+private:
+    void run() {
+        runs_ = true;
+        while (!may_end_) std::this_thread::yield();
+    }
+    std::atomic<bool> runs_{false}, may_end_{false};
+    std::thread thread_;
+};
+
+bool can_begin_alone() {
+    descriptor& d = descriptor::of(detail::current_or_attach());
+    detail::frame f;
+    d.run.where = {&here, {}};
+    d.run.how = &irrevocable;
+    d.frame_ = &f;
+    if (begin_alone(d)) return d.operations_->commit(d);
+    d.frame_ = nullptr;
+    return false;
+}
+
+// Catches a block without barriers that makes its calls before, or between, those that another block has deferred to
+// its handlers.
+TEST_F(serial_test, begins_no_block_alone_beside_handlers) {
+    for (const bool commits : {true, false}) {
+        pending_handler other{commits};
+        EXPECT_FALSE(can_begin_alone());
+        descriptor& d = descriptor::of(detail::current_or_attach());
+        for (int i = 0; i != 3; ++i) EXPECT_FALSE(begin_as_biased_owner(d));
+        try_stop_the_world(d);
+        EXPECT_EQ(serial_token.load(std::memory_order_relaxed) & world_is_stopped, 0U);
+        other.release();
+        EXPECT_TRUE(can_begin_alone());
+    }
+}
+
+// Catches an owner that stops the world beside handlers: the next block would run alone without a check.
+TEST_F(serial_test, does_not_stop_the_world_beside_handlers) {
+    long count = 0;
+    for (int i = 0; i != 4; ++i) alone([&] { ++count; });  // frequent, so that the end of each stops the world
+    pending_handler other{true};
+    atomically(irrevocable, [&](tx& t) { become_serial(descriptor::of(t)); });
+    EXPECT_EQ(serial_token.load(std::memory_order_relaxed) & world_is_stopped, 0U);
+    EXPECT_FALSE(can_begin_alone());
+    other.release();
+    // An owner with handlers of its own does not stop the world either.
+    alone([&] { descriptor::of(detail::current_or_attach()).on_commit([] {}); });
+    EXPECT_EQ(serial_token.load(std::memory_order_relaxed) & world_is_stopped, 0U);
+    alone([&] { ++count; });
+    EXPECT_NE(serial_token.load(std::memory_order_relaxed) & world_is_stopped, 0U);
+}
+
 // If the context ran beside a transaction, updates would be lost. ThreadSanitizer reports such an overlap sooner.
 TEST_F(serial_test, runs_beside_no_other_transaction) {
     long count = 0;

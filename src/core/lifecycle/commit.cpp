@@ -1,5 +1,6 @@
 #include "core/lifecycle/commit.hpp"
-#include "core/state/fault_injection.hpp"
+
+#include <optional>
 
 #include "base/clock.hpp"
 #include "core/conflict/abstract_locks.hpp"
@@ -12,6 +13,8 @@
 #include "core/rollback/user_code.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/state/attempt.hpp"
+#include "core/state/fault_injection.hpp"
+#include "core/state/unfinished_handlers.hpp"
 #include "core/tokens/serial_token.hpp"
 
 namespace tutti::core {
@@ -79,6 +82,8 @@ void finish_slow_commit(descriptor& d, privatization_role role) {
     if (role != privatization_role::privatizer) retract_announcement(d);
     constexpr std::uint32_t deferred_flags = slow_commit_memory | slow_commit_handlers | slow_commit_resources;
     if ((d.slow_commit & deferred_flags) != 0) finish_deferred(d, after);
+    std::optional<unfinished_handlers_scope> handlers;
+    if (has_entries(after)) handlers.emplace(d);
     if (d.strict() || d.serial) release_tokens(d);
     // Release: a committer that finds the flag cleared also sees all accesses of this transaction to plain memory.
     if ((d.slow_commit & slow_commit_plain) != 0) d.uses_plain_memory.store(0, std::memory_order_release);

@@ -3,6 +3,7 @@
 
 #include <cxxabi.h>
 
+#include <optional>
 #include <typeinfo>
 #include <utility>
 
@@ -21,6 +22,7 @@
 #include "core/rollback/user_code.hpp"
 #include "core/state/attempt.hpp"
 #include "core/state/sleepers.hpp"
+#include "core/state/unfinished_handlers.hpp"
 #include "observe/probes.hpp"
 
 namespace tutti::core {
@@ -84,6 +86,8 @@ void attempt_end(descriptor& d, abort_cause cause) noexcept {
     }
     if ((d.slow_commit & slow_commit_plain) != 0) d.uses_plain_memory.store(0, std::memory_order_release);
     retract_announcement(d);
+    std::optional<unfinished_handlers_scope> handlers;
+    if ((d.slow_commit & slow_commit_handlers) != 0) handlers.emplace(d);
     attempt_close(d);
     d.pending = signal::none;
     end_deferred_entries(d, cause);

@@ -17,6 +17,7 @@ void forget(descriptor& gone) noexcept {
     gone.uses_plain_memory.store(0, std::memory_order_relaxed);
     gone.privatizing_version.store(0, std::memory_order_relaxed);
     gone.pending_quiescence_waits.store(0, std::memory_order_relaxed);
+    gone.unfinished_handlers.store(0, std::memory_order_relaxed);
     gone.quiescing.announced = false;
     gone.quiescing.deferred_up_to = 0;
     gone.sleepers.store(0, std::memory_order_relaxed);

@@ -11,6 +11,7 @@
 #include "core/state/critical.hpp"
 #include "core/state/fault_injection.hpp"
 #include "core/state/sleepers.hpp"
+#include "core/state/unfinished_handlers.hpp"
 #include "core/waiting/waiting.hpp"
 
 namespace tutti::core {
@@ -116,7 +117,9 @@ void order_begins(const descriptor& d, take_result how) noexcept {
 bool await_alone(descriptor& d, take_result how) noexcept {
     if (how == take_result::world_stopped) return true;
     order_begins(d, how);
-    return wait_for_all(d);
+    if (!wait_for_all(d)) return false;
+    d.serial_takes.handlers_were_finished = others_have_finished_handlers(d);
+    return true;
 }
 
 /// Returns true if d owns the token and is alone; false if d may try once more. REQUIRES: d is idle.
@@ -144,8 +147,16 @@ bool try_become_alone(descriptor& d) noexcept {
 
 bool begin_alone(descriptor& d) {
     if (d.algorithm->one_at_a_time || d.hooks != nullptr || ancestor_runs(d)) return false;
+    // Checked here, too, because the wait below kills the running transactions.
+    const bool is_stopped = (serial_token.load(std::memory_order_relaxed) & world_is_stopped) != 0;
+    if (!is_stopped && !others_have_finished_handlers(d)) return false;
     attempt_reset(d);
     while (!try_become_alone(d)) continue;
+    if (!d.serial_takes.handlers_were_finished) {
+        drop_serial_token(d);
+        attempt_close(d);  // wakes the contexts that wait until d is no longer the owner
+        return false;
+    }
     d.serial = true;
     d.mode = status::irrevocable;
     d.logging = true;
@@ -168,9 +179,14 @@ void try_stop_the_world(descriptor& d) noexcept {
     const bool is_biased = biased_owner.load(std::memory_order_seq_cst) != 0;  // as in try_become_alone
     // A transaction that seizes the token runs. So once no transaction runs, d still has the token, or the token has
     // passed to the next owner.
-    if (!is_biased && (how == take_result::world_stopped || spin_while_they_run(d)) && serial_owner() == &d)
+    const bool is_alone =
+        !is_biased && (how == take_result::world_stopped || spin_while_they_run(d)) && serial_owner() == &d;
+    if (is_alone && (how == take_result::world_stopped || others_have_finished_handlers(d))) {
+        d.serial_takes.handlers_were_finished = true;
         end_serial(d);
-    else drop_serial_token(d);
+    } else {
+        drop_serial_token(d);
+    }
     wake_sleepers(d);  // wakes the contexts that wait until d is no longer the owner
 }
 
@@ -184,6 +200,7 @@ bool run_while_alone(descriptor& d, base::deadline until,
         if (alone && how != take_result::world_stopped) {
             order_begins(d, how);
             alone = end_all_by(d, until);
+            d.serial_takes.handlers_were_finished = others_have_finished_handlers(d);
         }
         // A transaction that seizes the token runs. So once no transaction runs, d still has the token, or the token
         // has passed to the next owner.

@@ -36,8 +36,9 @@ namespace tutti::core {
 void become_serial(descriptor& d) noexcept;
 
 /// Begins an attempt of d that runs serially from its begin to its end, and is irrevocable without a slot. Returns
-/// false, with d idle, if the context shares its processor with other contexts, or if d runs inside another
-/// transaction. REQUIRES: as for the begin of a first attempt without special demands.
+/// false, with d idle, if the context shares its processor with other contexts, if d runs inside another transaction,
+/// or if another context has unfinished handlers (HND2). REQUIRES: as for the begin of a first attempt without special
+/// demands.
 [[nodiscard]] bool begin_alone(descriptor& d);
 
 /// If another context runs alone, waits until the token has another owner, or no owner. REQUIRES: d is idle.

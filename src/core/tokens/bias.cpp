@@ -9,6 +9,7 @@
 #include "core/state/commit_flags.hpp"
 #include "core/state/fault_injection.hpp"
 #include "core/state/sleepers.hpp"
+#include "core/state/unfinished_handlers.hpp"
 #include "core/tokens/serial_token.hpp"
 #include "core/waiting/waiting.hpp"
 
@@ -29,14 +30,18 @@ descriptor& owner_of(word seen) noexcept {
 }
 word word_of(const descriptor& d) noexcept { return word{d.id + 1} << 32 | word{d.bias.count & 0x7fffffffU} << 1; }
 
-/// Returns how many transactions all other contexts have begun, or nullopt if one of these transactions is running.
+/// Returns how many transactions all other contexts have begun. Returns nullopt if one of these transactions, or a
+/// handler of it, is running (HND2).
 std::optional<word> begun_by_others(const descriptor& d) noexcept {
     word sum = 0;
     const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) {
         if (id == d.id) continue;
-        const word state = memory::status_record_of(id).state.load(std::memory_order_acquire);
+        const memory::status_record& other = memory::status_record_of(id);
+        const word state = other.state.load(std::memory_order_acquire);
         if (memory::is_running(state)) return std::nullopt;
+        const bool is_in_handlers = other.unfinished_handlers.load(std::memory_order_acquire) != 0;
+        if (is_in_handlers && !injected(fault::overtake_handlers)) return std::nullopt;
         sum += memory::sequence_of(state);
     }
     return sum;

@@ -30,14 +30,18 @@ take_result take(descriptor& d, bool seizes) noexcept {
                                             ((seen & ~(serial_owner_mask | world_is_stopped)) + take_count_unit) | own,
                                             std::memory_order_seq_cst));  // SER1, SER2
     d.serial_takes.latest = d.own_sequence;
+    d.serial_takes.handlers_were_finished = (seen & world_is_stopped) != 0;  // HND3
     if ((seen & world_is_stopped) != 0) return take_result::world_stopped;
     return (seen & begins_have_fenced) != 0 ? take_result::begins_fenced : take_result::begins_unfenced;
 }
 
-/// Returns the value that the token gets when an owner that was alone ends.
-word after_owner(word token) noexcept {
+/// Returns the value that the token gets when d, an owner that was alone, ends.
+word after_owner(const descriptor& d, word token) noexcept {
     if ((token & begins_have_fenced) == 0) return 0;  // without the count, because begins compare the token with 0
-    return (token & ~serial_owner_mask) | world_is_stopped;
+    // HND3. The handlers of d's own transaction run after this, and d may end inside a handler.
+    const bool no_handlers = d.serial_takes.handlers_were_finished && (d.slow_commit & slow_commit_handlers) == 0 &&
+                             d.unfinished_handlers.load(std::memory_order_relaxed) == 0;
+    return (token & ~serial_owner_mask) | (no_handlers ? world_is_stopped : 0);
 }
 
 }  // namespace
@@ -85,7 +89,7 @@ void end_serial(descriptor& d) noexcept {
     // All sleepers are known. This owner has waited for every context that registered before, or an earlier owner has
     // done so and the world has stayed stopped since then. No context has registered since.
     wake_all_waiters();
-    serial_token.store(after_owner(mine), std::memory_order_release);
+    serial_token.store(after_owner(d, mine), std::memory_order_release);
 }
 
 void release_tokens(descriptor& d) noexcept {

@@ -21,7 +21,7 @@
 //
 // In a stopped world, the next owner continues where the previous one has stopped:
 //
-//   owner, when it ends:  clears the owner; sets `stopped` if `fenced` is set
+//   owner, when it ends:  clears the owner; sets `stopped` if `fenced` is set and no context has unfinished handlers
 //   taker:                is `stopped` set? Then reads no state
 //   begin:                is `stopped` set? Then clears it by an exchange that finds no owner
 //
