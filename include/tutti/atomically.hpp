@@ -12,8 +12,8 @@
 namespace tutti {
 
 /// Promises that a body's frames hold no objects with destructors: `atomically(no_unwind, body)`. So a restart may jump
-/// (80 to 90 ns) instead of unwinding (about 2.3 us). The promise does not extend to nested blocks, which make their own
-/// choice.
+/// (80 to 90 ns) instead of unwinding (about 2.3 us). The promise does not extend to nested blocks, which make their
+/// own choice.
 struct no_unwind_t {
     explicit no_unwind_t() = default;
 };
@@ -60,7 +60,7 @@ TUTTI_ALWAYS_INLINE result_of<F> run_body(F& body, tx& t) {
 /// Runs `body` and tries to commit, again and again, until a commit succeeds. The first attempt of `body` has begun
 /// already.
 template <bool Lenient, class R, class F>
-TUTTI_ALWAYS_INLINE typename block_result<R, Lenient>::type run_attempts(tx& t, F& body) {
+typename block_result<R, Lenient>::type run_attempts(tx& t, F& body) {
     using result = block_result<R, Lenient>;
     for (;;) {
         try {

@@ -14,8 +14,10 @@ void read_own(SSL_CTX* c, const credentials& from) {
     if (!from.may_ask_for_passphrase) ::SSL_CTX_set_default_passwd_cb(c, [](char*, int, int, void*) { return 0; });
     if (::SSL_CTX_use_certificate_chain_file(c, from.certificate.c_str()) != 1)
         fail("certificate " + from.certificate + " (PEM)");
-    // This also checks that the key and the certificate belong together.
-    if (::SSL_CTX_use_PrivateKey_file(c, from.key.c_str(), SSL_FILETYPE_PEM) == 1) return;
+    // The first function compares the key only with a certificate for the same kind of keys.
+    if (::SSL_CTX_use_PrivateKey_file(c, from.key.c_str(), SSL_FILETYPE_PEM) == 1 &&
+        ::SSL_CTX_check_private_key(c) == 1)
+        return;
     const char* const needed =
         from.may_ask_for_passphrase ? "the certificate's own" : "one without a passphrase, that of the certificate";
     fail("key " + from.key + " (" + needed + ")");
@@ -75,7 +77,7 @@ context make_context(role side, const credentials& from) {
     SSL_CTX* const c = made.get();
     if (c == nullptr) fail("no context");
     choose_protocol(c, from.protocol);
-    ::SSL_CTX_set_options(c, SSL_OP_NO_RENEGOTIATION);
+    if (side != role::client) ::SSL_CTX_set_options(c, SSL_OP_NO_RENEGOTIATION);
     if (side == role::server) {
         ::SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
         // A missing TLS shutdown is no error. Many clients close without it, and the server does not run a truncated

@@ -382,6 +382,17 @@ std::vector<program> mode_programs() {
           irrevocable_from_the_start}},
         {"the_biased_owner_beside_a_serial_block", {as_biased_owner<1>, become_serial_with_p_q<false>}},
         {"the_biased_owner_beside_a_handler", {as_biased_owner<2>, update_p_q_and_handle}},
+        {"open_nested_and_serial_beside_a_serial_block",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(x);
+                  b.open_nested(1, [](block& i) { i.become_serial(); }, [](block&) {});
+                  b.read(p);
+                  b.write(x);
+                  b.read(q);
+              });
+          },
+          begin_serial<2>}},
         {"two_biased_owners", {as_biased_owner<1>, as_biased_owner<1>}},
         {"begin_serial_beside_a_writer", {begin_serial<1>, update_p_q}},
         {"begin_serial_beside_a_reader", {begin_serial<1>, read_p_q}},

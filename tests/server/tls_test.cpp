@@ -35,9 +35,9 @@ using owned = std::unique_ptr<T, freed_by<T, Free>>;
 /// A key and a certificate signed with it, in files.
 class identity {
 public:
-    explicit identity(const std::string& name, const std::string& passphrase = {})
+    explicit identity(const std::string& name, const std::string& passphrase = {}, bool uses_rsa = false)
         : base{testing::TempDir() + "tutti-tls-" + name + std::to_string(::getpid())} {
-        const owned<EVP_PKEY, EVP_PKEY_free> key{EVP_EC_gen("P-256")};
+        const owned<EVP_PKEY, EVP_PKEY_free> key{uses_rsa ? EVP_RSA_gen(2048) : EVP_EC_gen("P-256")};
         const owned<X509, X509_free> certificate{X509_new()};
         X509_gmtime_adj(X509_getm_notBefore(certificate.get()), 0);
         X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3600);
@@ -98,6 +98,8 @@ TEST(tls_files, errors_name_the_file_and_the_reason) {
     const std::string mismatch = with(&tls_files::key, another.files.key);
     EXPECT_NE(mismatch.find(another.files.key + of_keys + ": "), std::string::npos);
     EXPECT_NE(mismatch.find("key values mismatch"), std::string::npos);
+    const identity of_another_kind{"another-kind", {}, true};
+    EXPECT_NE(with(&tls_files::key, of_another_kind.files.key).find(of_keys + ": "), std::string::npos);
     EXPECT_NE(with(&tls_files::certificate, mine.files.key).find("no start line"), std::string::npos);
 }
 

@@ -134,6 +134,25 @@ TEST_F(serial_test, does_not_stop_the_world_beside_handlers) {
     EXPECT_NE(serial_token.load(std::memory_order_relaxed) & world_is_stopped, 0U);
 }
 
+// Catches a biased owner that leaves the world stopped while its handlers run: a taker would not look for them.
+TEST_F(serial_test, the_biased_owner_ends_a_stopped_world_before_its_handlers) {
+    long count = 0;
+    for (int i = 0; i != 4; ++i) alone([&] { ++count; });
+    ASSERT_NE(serial_token.load(std::memory_order_relaxed) & world_is_stopped, 0U);
+    descriptor& d = descriptor::of(detail::current_or_attach());
+    detail::frame f;
+    d.run.where = {&here, {}};
+    d.run.how = &detail::no_options;
+    d.frame_ = &f;
+    ASSERT_TRUE(begin_as_biased_owner(d) || begin_as_biased_owner(d));  // the first call may only count the others
+    word in_handler = world_is_stopped;
+    d.on_commit([&] { in_handler = serial_token.load(std::memory_order_relaxed); });
+    EXPECT_TRUE(d.operations_->commit(d));
+    EXPECT_EQ(in_handler & world_is_stopped, 0U);
+    std::thread{[&] { add_one(count); }}.join();  // ends the bias
+    EXPECT_EQ(biased_owner.load(std::memory_order_relaxed), 0U);
+}
+
 // If the context ran beside a transaction, updates would be lost. ThreadSanitizer reports such an overlap sooner.
 TEST_F(serial_test, runs_beside_no_other_transaction) {
     long count = 0;

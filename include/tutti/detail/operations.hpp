@@ -87,7 +87,7 @@ struct frame {
     std::uint16_t passing_cause = 0;
     /// The stack pointer of the function that opened the block, which stores it here. Frames below it are gone once the
     /// block has rolled back. 0: unknown.
-    std::uintptr_t stack;
+    std::uintptr_t stack = 0;
     savepoint mark;  // set when a nested block opens; an outermost block has none, because its positions would all be 0
 };
 

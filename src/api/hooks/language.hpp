@@ -43,7 +43,8 @@ TUTTI_EXPORT void become_serial(core::descriptor& d) noexcept;
 
 /// Opens a block that has to run alone, even if other contexts begin blocks; see core/modes/serial.hpp. Returns false,
 /// without opening the block, if statistics or the policy observe every block. Also returns false in a preemptable
-/// context, inside another transaction, and if the algorithm runs one transaction at a time.
+/// context, inside another transaction, if the algorithm runs one transaction at a time, and beside unfinished handlers
+/// of another context (core/state/unfinished_handlers.hpp).
 [[nodiscard]] TUTTI_EXPORT bool open_alone(core::descriptor& d, detail::frame& f, detail::call_site where,
                                                  const options& how);
 

@@ -87,7 +87,7 @@ void attempt_end(descriptor& d, abort_cause cause) noexcept {
     if ((d.slow_commit & slow_commit_plain) != 0) d.uses_plain_memory.store(0, std::memory_order_release);
     retract_announcement(d);
     std::optional<unfinished_handlers_scope> handlers;
-    if ((d.slow_commit & slow_commit_handlers) != 0) handlers.emplace(d);
+    if ((d.slow_commit & slow_commit_actions) != 0) handlers.emplace(d);
     attempt_close(d);
     d.pending = signal::none;
     end_deferred_entries(d, cause);

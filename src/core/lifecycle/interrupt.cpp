@@ -150,6 +150,7 @@ bool can_roll_back_all_blocks(const descriptor& innermost) noexcept {
 void roll_back_all_blocks(descriptor& innermost) noexcept {
     for (descriptor* d = &innermost; d != nullptr; d = d->outer) {
         if (d->running()) execution_abandon(*d, d->pending != signal::none ? d->cause : abort_cause::exception);
+        d->unfinished_handlers.store(0, std::memory_order_release);  // their frames are gone
         if (d->outer != nullptr) leave_open_nested(*d->outer);
     }
 }

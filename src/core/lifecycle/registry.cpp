@@ -118,6 +118,7 @@ void release_descriptor(descriptor& d) noexcept {
     d.notes_end = 0;
     d.pending_tick.store(false, std::memory_order_relaxed);  // no handler that could serve it is left
     d.critical_depth.store(0, std::memory_order_relaxed);
+    d.unfinished_handlers.store(0, std::memory_order_release);  // a handler may have ended the thread
     if (injected(fault::forget_descriptors)) return;
     pool& p = descriptors.value;
     const std::lock_guard guard{p.mutex};

@@ -118,7 +118,14 @@ bool await_alone(descriptor& d, take_result how) noexcept {
     if (how == take_result::world_stopped) return true;
     order_begins(d, how);
     if (!wait_for_all(d)) return false;
-    d.serial_takes.handlers_were_finished = others_have_finished_handlers(d);
+    // The transactions that have just ended run their handlers now. Most handlers are short.
+    const std::uint64_t start = base::ticks();
+    bool have_finished = others_have_finished_handlers(d);
+    while (!have_finished && base::ticks() - start < base::spin_ticks) {
+        base::spin_turn();
+        have_finished = others_have_finished_handlers(d);
+    }
+    d.serial_takes.handlers_were_finished = have_finished;
     return true;
 }
 
@@ -200,7 +207,6 @@ bool run_while_alone(descriptor& d, base::deadline until,
         if (alone && how != take_result::world_stopped) {
             order_begins(d, how);
             alone = end_all_by(d, until);
-            d.serial_takes.handlers_were_finished = others_have_finished_handlers(d);
         }
         // A transaction that seizes the token runs. So once no transaction runs, d still has the token, or the token
         // has passed to the next owner.

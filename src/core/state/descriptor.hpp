@@ -81,6 +81,8 @@ enum slow_commit_flag : std::uint32_t {
     // A log is large. This flag stays set across transactions until no log is large: core/lifecycle/log_memory.hpp
     slow_commit_large = 512
 };
+/// The transaction may have actions that run when it is over: state/unfinished_handlers.hpp.
+inline constexpr std::uint32_t slow_commit_actions = slow_commit_handlers | slow_commit_resources;
 
 /// Reasons why a barrier cannot take the short path.
 enum slow_path_flag : std::uint32_t {

@@ -6,14 +6,15 @@
 //
 //   a context:           unfinished_handlers += 1; state = idle (release); runs the handlers; unfinished_handlers -= 1
 //                        (release)
-//   a taker, when alone: has found all others idle (acquire); all_have_finished_handlers?
+//   a taker, when alone: has found all others idle (acquire); others_have_finished_handlers?
 //
 // HND1  A taker that finds a context idle also finds that context's handlers unfinished, or everything that they did.
 // HND2  The taker does not wait for the handlers, because they may wait for the taker's thread. Its block runs in
 //       software instead, where it defers its calls as well. A block that cannot run in software runs nevertheless.
 // HND3  While the world is stopped (tokens/serial_token.hpp), no context has unfinished handlers. The owner that stops
-//       the world was alone and had found none, and has none itself. Later, handlers come only from software
-//       transactions, whose begin ends the stopped world.
+//       the world was alone and had found none. Neither it nor a transaction around it has any. Later, handlers come
+//       only from software transactions, whose begin ends the stopped world, and from the biased owner, which ends the
+//       stopped world before its transaction with handlers is over (end_serial).
 #pragma once
 
 #include "core/state/ancestry.hpp"
@@ -38,7 +39,8 @@ private:
     descriptor& of_;
 };
 
-/// Returns true if no context but that of d has unfinished handlers. O(contexts). REQUIRES: no other transaction runs.
+/// Returns true if no context but that of d has unfinished handlers. O(contexts). If other transactions run, they may
+/// have handlers later.
 [[nodiscard]] inline bool others_have_finished_handlers(const descriptor& d) noexcept {
     const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) {

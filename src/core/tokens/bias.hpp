@@ -6,8 +6,8 @@
 //   any other:         state = running; fence; is there a biased owner? Then becomes idle again; revokes the bias;
 //                      heavy fence; waits for the transaction that it finds running serially; clears the word; begins
 //                      anew
-//   to become owner:   all others are idle, and have begun nothing since the last check; stores its word; heavy fence;
-//                      checks again
+//   to become owner:   all others are idle, without unfinished handlers, and have begun nothing since the last check;
+//                      stores its word; heavy fence; checks again
 //
 // Invariants
 //   BIA1  By base/fence.hpp, the biased owner sees that it is revoked, or the revoker sees that the owner's transaction

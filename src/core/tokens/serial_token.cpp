@@ -35,13 +35,21 @@ take_result take(descriptor& d, bool seizes) noexcept {
     return (seen & begins_have_fenced) != 0 ? take_result::begins_fenced : take_result::begins_unfenced;
 }
 
+/// Returns true if the end of d's transaction leaves handlers that its context has still to run (HND3), or if a
+/// transaction around d runs (SER4).
+bool leaves_something_to_run(const descriptor& d) noexcept {
+    if ((d.slow_commit & slow_commit_actions) != 0) return true;
+    for (const descriptor* o = &d; o != nullptr; o = o->outer) {
+        if (o->unfinished_handlers.load(std::memory_order_relaxed) != 0 || (o != &d && o->running())) return true;
+    }
+    return false;
+}
+
 /// Returns the value that the token gets when d, an owner that was alone, ends.
 word after_owner(const descriptor& d, word token) noexcept {
     if ((token & begins_have_fenced) == 0) return 0;  // without the count, because begins compare the token with 0
-    // HND3. The handlers of d's own transaction run after this, and d may end inside a handler.
-    const bool no_handlers = d.serial_takes.handlers_were_finished && (d.slow_commit & slow_commit_handlers) == 0 &&
-                             d.unfinished_handlers.load(std::memory_order_relaxed) == 0;
-    return (token & ~serial_owner_mask) | (no_handlers ? world_is_stopped : 0);
+    const bool stops = d.serial_takes.handlers_were_finished && !leaves_something_to_run(d);
+    return (token & ~serial_owner_mask) | (stops ? world_is_stopped : 0);
 }
 
 }  // namespace
@@ -83,9 +91,15 @@ void drop_serial_token(descriptor& d) noexcept {
 // No other context changes the word while its owner is alone.
 void end_serial(descriptor& d) noexcept {
     d.serial = false;
-    const word mine = serial_token.load(std::memory_order_relaxed);
-    // The biased owner runs serially without the token.
-    if (serial_owner_in(mine) != &d) return;
+    word mine = serial_token.load(std::memory_order_relaxed);
+    if (serial_owner_in(mine) != &d) {
+        // The biased owner runs serially without the token, and its begin does not end a stopped world. While d still
+        // runs, another context that takes the token finds the biased word, and so does nothing alone. If the exchange
+        // fails, such a context has cleared the bit.
+        if ((mine & world_is_stopped) != 0 && leaves_something_to_run(d))
+            serial_token.compare_exchange(mine, mine & ~world_is_stopped, std::memory_order_seq_cst);
+        return;
+    }
     // All sleepers are known. This owner has waited for every context that registered before, or an earlier owner has
     // done so and the world has stayed stopped since then. No context has registered since.
     wake_all_waiters();
