@@ -59,8 +59,8 @@ namespace detail {
 /// The options of a block for which none are given. They are a constant, so that the call need not build an object.
 inline constexpr options no_options{};
 
-/// Returns true if an outermost block with these options begins without preparation. The compiler evaluates this
-/// function if the options are constants.
+/// Returns true if the options set no mode, policy, priority or deadline. An outermost block then begins without
+/// preparation. The compiler evaluates this function if the options are constants.
 [[nodiscard]] constexpr bool is_ordinary(const options& how) noexcept {
     return how.mode == mode::optimistic && how.policy == policy::standard && how.priority == 0 &&
            !how.deadline.exists();

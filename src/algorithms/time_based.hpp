@@ -35,8 +35,8 @@ TUTTI_ALWAYS_INLINE void begin(descriptor& d) noexcept {
     d.set_bounds();
 }
 
-/// Does what `begin` does for an optimistic attempt, whose reads are invisible, without loading its state.
-/// REQUIRES: d.logging == logging, d.slot == 0.
+/// Does what `begin` does, but only for an optimistic attempt, whose reads are invisible. So this function need not
+/// load the attempt's logging flag and slot. REQUIRES: d.logging == logging, d.slot == 0.
 TUTTI_ALWAYS_INLINE void begin_optimistic(descriptor& d, bool logging) noexcept {
     if (injected(fault::single_orec_load)) return begin(d);
     const word bound = version_clock::sample(d);

@@ -9,8 +9,8 @@
 //
 //   hardware attempt   XBEGIN; if the token has an owner or `stopped` is not set: XABORT; runs the block; XEND
 //   software begin     clears `stopped`, like every begin in software
-//   back to hardware   acquires the token, waits until no transaction and no handler of one runs, releases the token,
-//                      which sets `stopped`
+//   back to hardware   acquires the token, waits until no transaction runs, releases the token; this sets `stopped`,
+//                      unless a context has unfinished handlers
 //
 // Why hardware attempts are opaque
 //   HTM1  While an attempt runs, `stopped` is set, because the attempt has read the token, so a change of the token

@@ -17,7 +17,7 @@ namespace tutti::preempt {
 /// The position of an element in the queue.
 struct rank {
     unsigned priority = 0;
-    base::deadline due = base::deadline::max();  // the maximum: no deadline, after all deadlines
+    base::deadline due = base::deadline::max();  // the maximum means no deadline, and comes after all deadlines
     std::uint64_t order = 0;                     // number in the order of arrival
 
     [[nodiscard]] bool operator<(const rank& other) const noexcept {
@@ -26,8 +26,8 @@ struct rank {
     }
 };
 
-/// `levels`: the number of priorities. Each operation takes logarithmic time, and constant time for an element that
-/// comes last, as elements of one priority without deadlines do.
+/// `levels`: the number of priorities. Each operation takes at most logarithmic time. A push takes amortized constant
+/// time if the new element becomes the last one. This is the case if all elements have one priority and no deadline.
 template <class T, std::size_t levels>
 class priority_queue {
 public:

@@ -14,7 +14,8 @@ void read_own(SSL_CTX* c, const credentials& from) {
     if (!from.may_ask_for_passphrase) ::SSL_CTX_set_default_passwd_cb(c, [](char*, int, int, void*) { return 0; });
     if (::SSL_CTX_use_certificate_chain_file(c, from.certificate.c_str()) != 1)
         fail("certificate " + from.certificate + " (PEM)");
-    // The first function compares the key only with a certificate for the same kind of keys.
+    // SSL_CTX_use_PrivateKey_file compares the key with the certificate only if both are of the same kind.
+    // SSL_CTX_check_private_key also rejects a key of another kind.
     if (::SSL_CTX_use_PrivateKey_file(c, from.key.c_str(), SSL_FILETYPE_PEM) == 1 &&
         ::SSL_CTX_check_private_key(c) == 1)
         return;

@@ -27,10 +27,10 @@ enum class role : std::uint8_t {
 struct credentials {
     std::string certificate{};  ///< this side's certificate, then intermediate certificates; a client needs none
     std::string key{};          ///< the certificate's private key
-    std::string authority{};    ///< signs the other side's certificate; a client without it trusts the system's
+    std::string authority{};    ///< signs the other side's certificate; empty: a client trusts the system's authorities
     protocol_choice protocol{};
-    /// Lets OpenSSL ask a person for the key's passphrase. Otherwise keys with a passphrase are refused, because a
-    /// server has nobody to ask.
+    /// Allows OpenSSL to ask the user for the key's passphrase. If false, a key with a passphrase is refused, because a
+    /// server cannot prompt for the passphrase.
     bool may_ask_for_passphrase = false;
 };
 

@@ -36,7 +36,7 @@ void session::expect_host(const std::string& host) {
         throw std::bad_alloc{};
 }
 
-// OpenSSL reports an operation's failure by the thread's error queue, too. So the queue must be empty before each.
+// OpenSSL also uses the thread's error queue to report a failure. So the queue must be empty before each operation.
 session::result session::shake_hands() noexcept {
     ::ERR_clear_error();
     return result_of(::SSL_do_handshake(ssl_.get()), 0);

@@ -26,7 +26,7 @@ public:
         needs_input,   ///< continue when the other side has sent more
         needs_output,  ///< continue when the socket can take more; never for a session over memory
         ended,         ///< the other side has ended its direction
-        failed         ///< why_openssl_failed() tells why; without an error of OpenSSL, errno does
+        failed         ///< why_openssl_failed() returns the reason; if OpenSSL has no error, errno has the reason
     };
     struct result {
         status now;
@@ -36,21 +36,24 @@ public:
     /// Makes a session over a connected socket. The caller closes the socket, after the session's end.
     /// @throws std::bad_alloc
     session(const context& by, end side, int socket);
-    /// Makes a session over memory: feed() brings what the other side has sent, and take() returns what it has to get.
+    /// Makes a session over memory. The caller passes received bytes to feed(), and sends the bytes from take() to the
+    /// other side.
     /// @throws std::bad_alloc
     session(const context& by, end side);
 
-    /// Demands a certificate that is made for this host name or IP address. REQUIRES: the handshake has not begun.
+    /// Requires that the other side's certificate is made for this host name or IP address. REQUIRES: the handshake has
+    /// not begun.
     /// @throws std::bad_alloc
     void expect_host(const std::string& host);
 
     /// Each operation continues the handshake if it is not complete, and reports a blocked or failed handshake.
     [[nodiscard]] result shake_hands() noexcept;
     [[nodiscard]] result read(std::span<char> into) noexcept;
-    /// Writes all or, in a server's session over a socket, a part. After needs_output, the call is repeated with the
-    /// same bytes. REQUIRES: !bytes.empty().
+    /// Writes all bytes. A server's session over a socket may write only a part. After needs_output, call write() again
+    /// with the same bytes. REQUIRES: !bytes.empty().
     [[nodiscard]] result write(std::string_view bytes) noexcept;
-    /// Tells the other side that nothing follows, if the handshake is complete. Does not wait for an answer.
+    /// Tells the other side that this side sends no more bytes. Does nothing if the handshake is not complete. Does not
+    /// wait for an answer.
     void shut_down() noexcept;
 
     [[nodiscard]] bool is_established() const noexcept;

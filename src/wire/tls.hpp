@@ -69,7 +69,7 @@ private:
 
     mutable std::mutex guard_;
     secure::session session_;
-    std::string_view alert_;  // for a peer that does not use TLS, until pending_output()
+    std::string_view alert_;  // the alert for a peer that does not use TLS; pending_output() returns and clears it
     bool over_ = false;
     bool has_received_ = false;  // bytes have arrived
     std::string expected_;

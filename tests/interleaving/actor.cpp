@@ -99,7 +99,7 @@ void actor::enter_block(tutti::tx& t) {
 }
 
 void actor::expect_no_handlers() {
-    // Handlers are counted as decided first, so the loads are in this order.
+    // A transaction increments `decided` before `handled`, so this function loads `handled` first.
     const std::uint32_t handled = here().handled.load(std::memory_order_acquire);
     if (here().decided.load(std::memory_order_acquire) != handled)
         here().log.report_error("a block runs alone beside the handlers of an earlier one");

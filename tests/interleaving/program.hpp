@@ -162,7 +162,7 @@ private:
     void run(tutti::tx& t, F& body);
     void expect_block();
     void enter_block(tutti::tx& t);
-    /// Reports an error if a handler of a transaction that has committed has not ended.
+    /// Reports an error if a committed transaction has a handler that has not ended.
     static void expect_no_handlers();
     void ask_to_commit();
     void ended(bool committed);

@@ -65,7 +65,7 @@ struct world {
     object remains = 0;  // the content of the slot at the end
     std::array<tutti::tx*, scheduler::max_threads> contexts{};
     tutti::detail::shared<std::uint32_t> suspended{0}, awake{0};
-    /// The transactions with handlers that have committed, and those whose handlers have ended.
+    /// The number of committed transactions with handlers, and the number of those whose handlers have ended.
     tutti::detail::shared<std::uint32_t> decided{0}, handled{0};
 };
 

@@ -158,8 +158,8 @@ TEST(tls_stream, uses_the_configured_versions_and_ciphers) {
     EXPECT_THROW(static_cast<void>(checked({.tls = {.minimum_version = "1.1"}})), std::invalid_argument);
 }
 
-// Catches a session that takes an error of an earlier operation for its own: a blocked read would then be a broken
-// connection.
+// Catches a session that attributes an earlier operation's error to the present operation. A blocked read would then
+// look like a broken connection.
 TEST(tls_session, ignores_errors_of_earlier_operations) {
     const identity mine{"mine"};
     const secure::context context = secure::make_context(secure::role::client, {.authority = mine.files.certificate});

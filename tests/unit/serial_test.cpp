@@ -103,8 +103,8 @@ bool can_begin_alone() {
     return false;
 }
 
-// Catches a block without barriers that makes its calls before, or between, those that another block has deferred to
-// its handlers.
+// Another block has deferred calls to its handlers. Catches a block without barriers whose calls come before, or
+// between, these deferred calls.
 TEST_F(serial_test, begins_no_block_alone_beside_handlers) {
     for (const bool commits : {true, false}) {
         pending_handler other{commits};

@@ -21,12 +21,12 @@ struct site_slot;
 /// The functions of one algorithm that the barriers call. `src/algorithms/table.cpp` holds the instances.
 ///
 /// The functions read, write, load and store may throw usage_error, or unwind the stack to restart the block. The
-/// function commit never unwinds for a restart. The functions open and open_ordinary do so only if the transaction
-/// around them restarts. REQUIRES for all other functions: a block is open on `t`.
+/// function commit never unwinds for a restart. The functions open and open_ordinary unwind for a restart only if the
+/// transaction around them restarts. REQUIRES for all other functions: a block is open on `t`.
 struct operations {
     /// Opens the outermost block with any options, and begins its first attempt.
     void (*open)(tx& t, frame& f, site_slot& slot, std::source_location at, const options& how);
-    /// Does the same faster. REQUIRES: is_ordinary(how).
+    /// Opens the outermost block and begins its first attempt, faster than `open`. REQUIRES: is_ordinary(how).
     void (*open_ordinary)(tx& t, frame& f, site_slot& slot, std::source_location at, const options& how);
     /// Returns true if the block has committed. Returns false if it was rolled back: `reopen` then decides how to
     /// continue.
@@ -85,8 +85,8 @@ struct frame {
     /// destructor. 0: no signal.
     std::uint16_t passing = 0;
     std::uint16_t passing_cause = 0;
-    /// The stack pointer of the function that opened the block, which stores it here. Frames below it are gone once the
-    /// block has rolled back. 0: unknown.
+    /// The stack pointer of the function that opened the block. That function stores the pointer here. Frames below it
+    /// are gone once the block has rolled back. 0: unknown.
     std::uintptr_t stack = 0;
     savepoint mark;  // set when a nested block opens; an outermost block has none, because its positions would all be 0
 };

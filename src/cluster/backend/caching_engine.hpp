@@ -5,7 +5,8 @@
 // watermark is the newest version that this process has seen. So the process sees its own commits, and never sees its
 // engine move backwards, even if its blocks use several nodes. A record without a copy is fetched as of the same
 // version as the rest of the get. So all reads of one block return records of one state of the engine, as ENG2
-// requires. Unlike ENG2, ENG7 allows that this state is older than the call of the block's first get. The argument:
+// requires. ENG7 relaxes ENG2 in one point: this state may be older than the call of the block's first get. The
+// argument:
 //
 //   CCH1  A copy equals its record from the copy's own version up to the applied version. If the version that the copy
 //         was fetched at is higher, the copy equals its record up to that version. The reason is that the cache applies

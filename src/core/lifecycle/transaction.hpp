@@ -118,7 +118,7 @@ public:
         if (A::privatizes_by_waiting && plain_memory_is_used()) [[unlikely]]
             return commit_reader_beside_plain_memory(d);
         const guard g{d};
-        TUTTI_ASSUME(d.slot == 0, "DSC4");  // again, because the loads above may be fences to the compiler
+        TUTTI_ASSUME(d.slot == 0, "DSC4");  // repeated, because the loads above may act as compiler fences
         A::end(d);
         attempt_close_committed(d);
         return true;
@@ -134,7 +134,8 @@ private:
         }
     };
 
-    /// Stores what the block's execution has to know. `stack` is the stack pointer of the function that opens it.
+    /// Stores the data that the block's execution needs. `stack` is the stack pointer of the function that opens the
+    /// block.
     TUTTI_ALWAYS_INLINE static descriptor& opened(tx& t, detail::frame& f, detail::site_slot& slot,
                                                   std::source_location at, const options& how, void* stack) noexcept {
         descriptor& d = descriptor::of(t);
@@ -191,7 +192,7 @@ private:
         return true;
     }
 
-    // The following two functions are not inlined into commit, which then needs no stack frame for a reader.
+    // The following two functions are not inlined into commit. So commit needs no stack frame for a reader.
     TUTTI_NOINLINE static bool commit_update(descriptor& d) {
         const guard g{d};
         TUTTI_ASSUME(d.slot == 0 && d.mode == status::active, "DSC4");

@@ -46,8 +46,8 @@
 
 namespace tutti::core {
 
-/// An algorithm may also have `A::begin_optimistic(d, logging)`. It does what A::begin does for an optimistic attempt
-/// with d.logging == logging, and is called instead.
+/// An algorithm may also have `A::begin_optimistic(d, logging)`. The runtime may call this function instead of A::begin
+/// for an optimistic attempt with d.logging == logging.
 template <class A>
 concept algorithm = requires(descriptor& d, const memory::var_location& v, const memory::plain_location& p, word w,
                              const detail::savepoint& mark, const detail::cell& cell, status s) {

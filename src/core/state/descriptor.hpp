@@ -205,7 +205,8 @@ struct serial_token_state {
     word latest = ~word{0} << 32;      // the sequence in which it took the token; initially far in the past
     word seen = 0;                     // the token's value at this context's latest fenced begin
     std::uint32_t fences_in_vain = 0;  // fenced begins in a row that found this value
-    // While it is the owner and alone: no other context had unfinished handlers when it became alone.
+    // True if no other context had unfinished handlers when this context became alone. Valid only while this context is
+    // the owner and alone.
     bool handlers_were_finished = false;
 };
 

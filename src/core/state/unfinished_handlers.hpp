@@ -2,19 +2,21 @@
 //
 // Such handlers make the calls that a transaction has deferred, or take calls back. Code without barriers makes its
 // calls at once. So a transaction may run such code only if no other context has unfinished handlers. Otherwise its
-// calls could overtake those of a transaction that has committed before it, or come between them.
+// calls could overtake the deferred calls of a transaction that has committed earlier, or come between these calls.
 //
 //   a context:           unfinished_handlers += 1; state = idle (release); runs the handlers; unfinished_handlers -= 1
 //                        (release)
 //   a taker, when alone: has found all others idle (acquire); others_have_finished_handlers?
 //
-// HND1  A taker that finds a context idle also finds that context's handlers unfinished, or everything that they did.
+// HND1  If a taker finds a context idle, the taker also sees one of two things: the context has unfinished handlers, or
+//       all effects of its finished handlers are visible.
 // HND2  The taker does not wait for the handlers, because they may wait for the taker's thread. Its block runs in
 //       software instead, where it defers its calls as well. A block that cannot run in software runs nevertheless.
 // HND3  While the world is stopped (tokens/serial_token.hpp), no context has unfinished handlers. The owner that stops
-//       the world was alone and had found none. Neither it nor a transaction around it has any. Later, handlers come
-//       only from software transactions, whose begin ends the stopped world, and from the biased owner, which ends the
-//       stopped world before its transaction with handlers is over (end_serial).
+//       the world was alone, and had found no unfinished handlers of other contexts. The owner's transaction and the
+//       transactions around it leave no handlers either. Later, handlers come only from software transactions, whose
+//       begin ends the stopped world, and from the biased owner, which ends the stopped world before its transaction
+//       with handlers is over (end_serial).
 #pragma once
 
 #include "core/state/ancestry.hpp"
@@ -23,7 +25,8 @@
 
 namespace tutti::core {
 
-/// Shows that d ends a transaction whose handlers are still to run. Made before d becomes idle; ends with the handlers.
+/// Announces that d ends a transaction whose handlers have still to run. Create the object before d becomes idle, and
+/// destroy it after the handlers.
 class unfinished_handlers_scope {
 public:
     explicit unfinished_handlers_scope(descriptor& d) noexcept : of_{d} { add(1, std::memory_order_relaxed); }

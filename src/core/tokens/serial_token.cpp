@@ -35,8 +35,8 @@ take_result take(descriptor& d, bool seizes) noexcept {
     return (seen & begins_have_fenced) != 0 ? take_result::begins_fenced : take_result::begins_unfenced;
 }
 
-/// Returns true if the end of d's transaction leaves handlers that its context has still to run (HND3), or if a
-/// transaction around d runs (SER4).
+/// Returns true if d's context still has handlers to run after the end of d's transaction (HND3). Also returns true if
+/// a transaction around d's is running (SER4).
 bool leaves_something_to_run(const descriptor& d) noexcept {
     if ((d.slow_commit & slow_commit_actions) != 0) return true;
     for (const descriptor* o = &d; o != nullptr; o = o->outer) {
@@ -93,9 +93,9 @@ void end_serial(descriptor& d) noexcept {
     d.serial = false;
     word mine = serial_token.load(std::memory_order_relaxed);
     if (serial_owner_in(mine) != &d) {
-        // The biased owner runs serially without the token, and its begin does not end a stopped world. While d still
-        // runs, another context that takes the token finds the biased word, and so does nothing alone. If the exchange
-        // fails, such a context has cleared the bit.
+        // The biased owner runs serially without the token, and its begin does not end a stopped world. While d runs,
+        // another context may take the token. That context finds d's word in `biased_owner`, so it does not run alone.
+        // If the exchange fails, that context has cleared the bit already.
         if ((mine & world_is_stopped) != 0 && leaves_something_to_run(d))
             serial_token.compare_exchange(mine, mine & ~world_is_stopped, std::memory_order_seq_cst);
         return;

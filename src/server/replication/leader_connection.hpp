@@ -51,7 +51,8 @@ private:
     void read_files(const leader_settings& to, const tls_files& own);
     void begin_tls(const std::string& host);
     void show_credential(const std::string& password);
-    /// Calls `move` until it no longer blocks. Returns its last result.
+    /// Calls `move` until `move` no longer blocks, the timeout has passed, or the follower stops. Returns the last
+    /// result of `move`.
     template <class F>
     secure::session::result with_timeout(const F& move);
     void write(std::string_view bytes);
