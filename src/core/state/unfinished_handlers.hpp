@@ -15,8 +15,7 @@
 // HND3  While the world is stopped (tokens/serial_token.hpp), no context has unfinished handlers. The owner that stops
 //       the world was alone, and had found no unfinished handlers of other contexts. The owner's transaction and the
 //       transactions around it leave no handlers either. Later, handlers come only from software transactions, whose
-//       begin ends the stopped world, and from the biased owner, which ends the stopped world before its transaction
-//       with handlers is over (end_serial).
+//       begin ends the stopped world. There is no biased owner meanwhile (BIA7).
 #pragma once
 
 #include "core/state/ancestry.hpp"

@@ -58,7 +58,11 @@ bool become_biased_owner(descriptor& d) noexcept {
     word none = 0;
     if (!biased_owner.compare_exchange(none, word_of(d), std::memory_order_seq_cst)) return false;
     base::heavy_fence();  // BIA2; partner: the fence between the state and the load of the word in transaction::begin
-    const bool nobody_is_alone = serial_owner_in(serial_token.load(std::memory_order_seq_cst)) == nullptr;  // BIA6
+    word token = serial_token.load(std::memory_order_seq_cst);
+    const bool nobody_is_alone =
+        serial_owner_in(token) == nullptr &&  // BIA6
+        ((token & world_is_stopped) == 0 ||   // BIA7
+         serial_token.compare_exchange(token, token & ~world_is_stopped, std::memory_order_seq_cst));
     // BIA5: the loads must be in this order. If a context no longer waits, it has begun, and begun_by_others finds it.
     // If a context does not wait yet, it reads the word after these loads.
     if ((nobody_is_alone && waiting_to_begin.load(std::memory_order_seq_cst) == 0 && begun_by_others(d) == before) ||

@@ -48,7 +48,8 @@ bool leaves_something_to_run(const descriptor& d) noexcept {
 /// Returns the value that the token gets when d, an owner that was alone, ends.
 word after_owner(const descriptor& d, word token) noexcept {
     if ((token & begins_have_fenced) == 0) return 0;  // without the count, because begins compare the token with 0
-    const bool stops = d.serial_takes.handlers_were_finished && !leaves_something_to_run(d);
+    const bool stops = d.serial_takes.handlers_were_finished && !leaves_something_to_run(d) &&
+                       biased_owner.load(std::memory_order_seq_cst) == 0;  // BIA7
     return (token & ~serial_owner_mask) | (stops ? world_is_stopped : 0);
 }
 
@@ -91,15 +92,9 @@ void drop_serial_token(descriptor& d) noexcept {
 // No other context changes the word while its owner is alone.
 void end_serial(descriptor& d) noexcept {
     d.serial = false;
-    word mine = serial_token.load(std::memory_order_relaxed);
-    if (serial_owner_in(mine) != &d) {
-        // The biased owner runs serially without the token, and its begin does not end a stopped world. While d runs,
-        // another context may take the token. That context finds d's word in `biased_owner`, so it does not run alone.
-        // If the exchange fails, that context has cleared the bit already.
-        if ((mine & world_is_stopped) != 0 && leaves_something_to_run(d))
-            serial_token.compare_exchange(mine, mine & ~world_is_stopped, std::memory_order_seq_cst);
-        return;
-    }
+    const word mine = serial_token.load(std::memory_order_relaxed);
+    // The biased owner runs serially without the token.
+    if (serial_owner_in(mine) != &d) return;
     // All sleepers are known. This owner has waited for every context that registered before, or an earlier owner has
     // done so and the world has stayed stopped since then. No context has registered since.
     wake_all_waiters();
