@@ -25,9 +25,9 @@
 //   BIA6  No context becomes the biased owner while the serial token has an owner, even if the token's owner has not
 //       begun yet. The token's owner takes the token before it reads the word (both seq_cst). The new biased owner
 //       stores the word before it reads the token. A context that takes the token later finds the word.
-//   BIA7  While there is a biased owner, the world is not stopped (serial_token.hpp). A serial owner that ends reads the
-//         word before it stops the world. A context that becomes the biased owner stores its word before it reads the
-//         token. So it finds the serial owner and gives up, or finds the world stopped and ends that.
+//   BIA7  While there is a biased owner, the world is not stopped (serial_token.hpp). A serial owner that ends reads
+//         the word before it stops the world. A context that becomes the biased owner stores its word before it reads
+//         the token (both seq_cst). So that context finds the serial owner and gives up, or ends the stopped world.
 // While it runs serially, the biased owner waits for no other context, so no cycle of waits passes through it.
 #pragma once
 
