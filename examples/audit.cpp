@@ -1,4 +1,4 @@
-// Long readers among short writers: read-only blocks without a log, and visible ones that writers give way to.
+// Long readers among short writers: read-only blocks, snapshots, and visible blocks that writers give way to.
 #include <atomic>
 #include <cstdio>
 #include <thread>
@@ -34,20 +34,21 @@ int main() {
     // with the sum.
     const long cheap = tutti::atomically({.name = "audit", .read_only = true}, sum);
 
-    // Visible reads cost more, but a writer that finds them gives way: a long block commits even under heavy load.
+    // A snapshot shows the values of the time at which the block began. Writers never restart the block.
     unsigned attempts = 0;
-    const long sure = tutti::atomically({.name = "audit", .mode = tutti::mode::visible}, [&](tutti::tx& t) {
+    const long sure = tutti::atomically({.name = "audit", .mode = tutti::mode::snapshot}, [&](tutti::tx& t) {
         attempts = t.attempt();
         return sum(t);
     });
 
-    // You can also decide inside the block: here, after the first attempt was rolled back.
+    // A block that may write can read visibly, so that writers give way. It can decide so inside: here, after the first
+    // attempt was rolled back.
     const long adaptive = tutti::atomically([&](tutti::tx& t) {
         if (t.attempt() > 1) t.become_visible();
         return sum(t);
     });
     closing_time = true;
     clerks.clear();
-    std::printf("sums %ld, %ld and %ld; the visible audit took %u attempt(s)\n", cheap, sure, adaptive, attempts);
+    std::printf("sums %ld, %ld and %ld; the snapshot took %u attempt(s)\n", cheap, sure, adaptive, attempts);
     return cheap == 1000 && sure == 1000 && adaptive == 1000 ? 0 : 1;
 }

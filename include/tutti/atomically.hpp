@@ -125,7 +125,7 @@ auto run_nested(tx& t, const options& how, F& body, bool checkpoint = false) ->
     typename block_result<result_of<F>, Lenient>::type {
     using R = result_of<F>;
     frame f;
-    f.read_only = how.read_only;
+    f.read_only = only_reads(how);
     f.checkpoint = checkpoint;
     for (;;) {
         open_nested(t, f);
@@ -182,7 +182,7 @@ template <class F>
 result_of<F> run_flat(tx& t, const options& how, F& body) {
     if (how.mode == mode::visible && !t.irrevocable()) t.become_visible();
     if (how.mode == mode::irrevocable) t.become_irrevocable();
-    const flat_read_only_scope kept{t, how.read_only};
+    const flat_read_only_scope kept{t, only_reads(how)};
     return body(t);
 }
 

@@ -29,6 +29,7 @@ struct options {
     /// be null.
     const char* name = nullptr;
     /// Promises that the block writes nothing, so that the reads of the block need no log. A write is an error of use.
+    /// After two restarts by other transactions, the block reads a snapshot, as in mode::snapshot.
     bool read_only = false;
     /// The mode in which the block starts. `tx::become_visible` and `tx::become_irrevocable` switch it later.
     tutti::mode mode = tutti::mode::optimistic;
@@ -58,6 +59,11 @@ namespace detail {
 
 /// The options of a block for which none are given. They are a constant, so that the call need not build an object.
 inline constexpr options no_options{};
+
+/// Returns true if the block must not write.
+[[nodiscard]] constexpr bool only_reads(const options& how) noexcept {
+    return how.read_only || how.mode == mode::snapshot;
+}
 
 /// Returns true if the options set no mode, policy, priority or deadline. An outermost block then begins without
 /// preparation. The compiler evaluates this function if the options are constants.

@@ -20,6 +20,7 @@ constexpr core::instance make(const core::instance* preemptable) noexcept {
     i.open_ordinary = t::open_ordinary;
     i.open_plainly = t::open_plainly;
     i.begin = [](core::descriptor& d) { t::begin(d); };
+    if constexpr (requires { A::begin_snapshot; }) i.begin_snapshot = [](core::descriptor& d) { t::begin_snapshot(d); };
     i.commit = t::commit;
     i.read = t::read_var;
     i.write = t::write_var;

@@ -35,6 +35,13 @@ TUTTI_ALWAYS_INLINE void begin(descriptor& d) noexcept {
     d.set_bounds();
 }
 
+inline void begin_snapshot(descriptor& d) {
+    if (d.run.reads_plain) core::begin_plain(d);
+    if (snapshots::announce(d)) return;
+    d.logging = true;
+    begin(d);
+}
+
 /// Does what `begin` does, but only for an optimistic attempt, whose reads are invisible. So this function need not
 /// load the attempt's logging flag and slot. REQUIRES: d.logging == logging, d.slot == 0.
 TUTTI_ALWAYS_INLINE void begin_optimistic(descriptor& d, bool logging) noexcept {
@@ -82,6 +89,7 @@ inline bool unchanged(descriptor& d) noexcept { return d.logging ? validate(d) :
 /// attempt without a log can move its snapshot only if no other transaction has committed.
 inline void refresh(descriptor& d) {
     if (version_clock::unmoved(d)) return;
+    if (d.reads_snapshot()) core::attempt_abort(d, abort_cause::mode_switch);  // its snapshot cannot move
     core::need_current_reads(d);
     const word bound = version_clock::sample(d);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // version_clock.hpp, 5
@@ -145,6 +153,11 @@ word read(descriptor& d, const Location& location, Own&& own) {
         const word seen = r.load(std::memory_order_acquire);
         if (memory::is_locked(seen)) {
             if (d.owns(seen)) return own(seen);
+            if (d.reads_snapshot()) [[unlikely]] {
+                word kept = 0;
+                if (snapshots::read(d, location, seen, kept)) return kept;
+                continue;
+            }
             core::resolve_owner_conflict(d, r, seen, abort_cause::conflict_read_locked);
             continue;
         }
@@ -160,6 +173,10 @@ word read(descriptor& d, const Location& location, Own&& own) {
         const word version = memory::version_of(seen);
         if (version > d.snapshot_bound) {
             if (!is_own_version(d, version)) {
+                if (d.reads_snapshot()) [[unlikely]] {
+                    if (snapshots::read(d, location, seen, value)) return value;
+                    continue;
+                }
                 extend(d, location.orec(), seen);
                 continue;
             }
@@ -218,6 +235,13 @@ inline void unmark(descriptor& d) noexcept {
 /// Returns the word that a roll-back stores to release an orec under which memory has not changed.
 inline word before(const descriptor& d, const write_entry& e, bool keep_mark) noexcept {
     return e.marked && keep_mark ? memory::make_marked(e.version, d.slot) : e.version;
+}
+
+/// Releases what an attempt holds beside orecs.
+TUTTI_ALWAYS_INLINE void end(descriptor& d) noexcept {
+    if (d.strict()) unmark(d);
+    if (d.reads_snapshot()) [[unlikely]]
+        snapshots::withdraw(d);
 }
 
 /// Switches a running attempt to strict reads by marking all its reads. Returns false if the attempt has to start over.

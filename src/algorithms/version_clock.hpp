@@ -1,7 +1,12 @@
 // The clock from which versions are drawn: TL2's global counter (Dice, Shalev, Shavit, DISC 2006), except that this
 // clock stops counting while no snapshot needs a new time.
 //
-// One word: time, and in bit 0 the mode.
+// One word:
+//
+//   61 … 12 time | 5 … 2 number of announced snapshots | 1 mode after the last of them | 0 deferred mode
+//
+// The time is where versions have theirs (memory/orec.hpp), so a bound or a version takes few instructions.
+//
 //   counting   A commit moves the time by one. If the time has not moved since the snapshot was taken, no other
 //              transaction committed, and the commit need not validate. A descriptor switches to deferred mode if other
 //              descriptors have moved the clock in a quarter of a window of its commits.
@@ -10,6 +15,8 @@
 //              with each switch of this descriptor, up to 65,536) a descriptor tries counting again. It does so
 //              immediately if it finds many versions of other descriptors. Then no descriptor defers during a pause,
 //              whose length doubles each time. The switch back to counting moves the time.
+//   snapshots    While a snapshot is announced (snapshots.hpp), bit 0 is clear. A commit uses time + 1 without storing
+//              it, as in deferred mode, keeps what it overwrites, and validates.
 //
 // Why snapshots are opaque. Let p be the instant at which a committing transaction holds all its locks, just before it
 // draws its version; order committed writers by p. A snapshot's bound is sampled at s.
@@ -29,6 +36,8 @@
 //     drawn in counting mode since. A commit that drew in deferred mode did so before the switch to counting, which
 //     moved the time. So it drew before s, and held its locks at s. So the word never returns to an old value, although
 //     the switch to deferred mode does not change the time.
+//     A commit that drew beside an announced snapshot moved no time either, but the word shows that snapshot, and the
+//     end of the last snapshot moves the time.
 //  8. Two commits may draw the same version in deferred mode, and two commits of one writer may leave it in the same
 //     orec. Neither version is within any bound until the time moves. After that, no draw repeats the value: the commit
 //     that drew it had its lock before the time moved (1). So an orec never returns to a version that the time had
@@ -53,6 +62,7 @@
 #include <chrono>
 #include <utility>
 
+#include "algorithms/snapshots.hpp"
 #include "base/panic.hpp"
 #include "core/state/descriptor.hpp"
 
@@ -78,17 +88,19 @@ public:
     /// years at 100 million commits a second, and are then used again.
     static constexpr word first_time = word{1} << 12;
 
+    /// The position of the time in the clock's word, and how many snapshots the word can count.
+    static constexpr unsigned time_shift = memory::writer_bits;
+    static constexpr std::uint32_t max_snapshots = 15;
+
     /// Returns the bound of a snapshot taken now.
     TUTTI_ALWAYS_INLINE static word sample(descriptor& d) noexcept {
         const word c = clock_.now.load(std::memory_order_seq_cst);
         d.algorithm_data.clock.sampled = c;
-        return memory::make_snapshot_bound(c >> 1);
+        return bound_in(c);
     }
 
     /// Returns the largest version that the time has reached. Readers without a snapshot use this function.
-    static word reached() noexcept {
-        return memory::make_snapshot_bound(clock_.now.load(std::memory_order_seq_cst) >> 1);
-    }
+    static word reached() noexcept { return bound_in(clock_.now.load(std::memory_order_seq_cst)); }
 
     struct drawn {
         word version;
@@ -97,18 +109,19 @@ public:
     /// Draws the version of a commit. REQUIRES: d holds every lock that it will hold.
     TUTTI_ALWAYS_INLINE static drawn draw(descriptor& d) noexcept {
         word c = clock_.now.load(std::memory_order_seq_cst);
-        if (!is_deferred(c)) {
-            note_clock_moves(d, c);
-            while (!is_deferred(c)) {
-                if (clock_.now.compare_exchange(c, c + 2, std::memory_order_seq_cst)) {
-                    d.algorithm_data.clock.own = c + 2;
-                    return {memory::make_version((c >> 1) + 1, d.writer), c == d.algorithm_data.clock.sampled};
-                }
-            }
+        if (is_deferred(c)) return draw_deferred(d, c);
+        clock_view& v = d.algorithm_data.clock;
+        // The descriptor's own word shows no snapshot, so only another word has to be tested for one.
+        if (c != v.own) {
+            if (has_snapshots(c)) [[unlikely]]
+                return draw_beside_snapshots(d, c);
+            ++v.foreign;
         }
-        if (--d.algorithm_data.clock.deferred_left == 0) [[unlikely]]
-            try_counting(d, c);
-        return {memory::make_version((c >> 1) + 1, d.writer), false};
+        if (++v.counted >= window) [[unlikely]]
+            end_window(d, c);
+        else if (clock_.now.compare_exchange(c, c + one_tick, std::memory_order_seq_cst)) [[likely]]
+            return counted(d, c);
+        return draw_slowly(d);
     }
 
     enum class advance_result : std::uint8_t {
@@ -121,13 +134,13 @@ public:
     static advance_result advance_to(memory::orec& r, word seen) noexcept {
         const word time = memory::time_of(seen);
         word c = clock_.now.load(std::memory_order_acquire);
-        while ((c >> 1) < time) {
-            if (time - (c >> 1) > 1) [[unlikely]] {
+        while (time_in(c) < time) {
+            if (time - time_in(c) > 1) [[unlikely]] {
                 // Because of the acquire above, the number is that of c's era or of a later era.
                 renew(r, seen, era_.number.load(std::memory_order_relaxed));
                 return advance_result::renewed;
             }
-            if (clock_.now.compare_exchange(c, (time << 1) | (c & 1), std::memory_order_seq_cst))
+            if (clock_.now.compare_exchange(c, (time << time_shift) | (c & below_time), std::memory_order_seq_cst))
                 return advance_result::advanced;
         }
         return advance_result::already;
@@ -149,7 +162,7 @@ public:
     /// Makes the version in `seen` recent. REQUIRES: the same as advance_to.
     static void make_recent(memory::orec& r, word seen) noexcept {
         if (advance_to(r, seen) != advance_result::already) return;
-        const word now = clock_.now.load(std::memory_order_acquire) >> 1;
+        const word now = time_in(clock_.now.load(std::memory_order_acquire));
         // A version of the present time is safe here: the time has reached it, so no later draw repeats it (8), and
         // readers with earlier bounds validate.
         if (now - memory::time_of(seen) >= memory::max_time / 2) renew(r, seen, now);
@@ -165,7 +178,7 @@ public:
     /// Records that a try has failed. The next try comes after a delay, which also doubles, up to 3 minutes at 100
     /// million commits a second. Failures of several contexts at the same time count once.
     static void postpone_new_era() noexcept {
-        const word now = clock_.now.load(std::memory_order_relaxed) >> 1;
+        const word now = time_in(clock_.now.load(std::memory_order_relaxed));
         word seen = era_.next_try.load(std::memory_order_relaxed);
         const std::uint32_t failures = era_.failures.load(std::memory_order_relaxed);
         if (seen > now || !era_.next_try.compare_exchange_strong(seen, now + (word{1024} << std::min(failures, 24U))))
@@ -179,7 +192,7 @@ public:
         era_.failures.store(0, std::memory_order_relaxed);
         era_.number.store((era_.number.load(std::memory_order_relaxed) + 1) % first_time, std::memory_order_relaxed);
         // Release: a context that finds a time of the new era also finds the number of that era.
-        clock_.now.store(first_time << 1, std::memory_order_seq_cst);
+        clock_.now.store(first_time << time_shift, std::memory_order_seq_cst);
     }
 
 private:
@@ -200,7 +213,7 @@ private:
 
 public:
     /// Makes `unmoved` return false, so that no validation is skipped afterwards.
-    static void forget_sample(descriptor& d) noexcept { d.algorithm_data.clock.sampled = 1; }
+    static void forget_sample(descriptor& d) noexcept { d.algorithm_data.clock.sampled = deferred; }
 
     /// Resets the pause to that of a fresh process. REQUIRES: no transaction runs.
     static void reset_pause() noexcept {
@@ -210,7 +223,7 @@ public:
 
     /// Returns true if no other transaction can have committed since the snapshot was sampled.
     static bool unmoved(const descriptor& d) noexcept {
-        return !is_deferred(d.algorithm_data.clock.sampled) &&
+        return is_counting(d.algorithm_data.clock.sampled) &&
                clock_.now.load(std::memory_order_seq_cst) == d.algorithm_data.clock.sampled;
     }
 
@@ -225,35 +238,102 @@ public:
         advance_to(r, seen);
     }
 
-private:
-    static bool is_late(word c) noexcept {
-        return (c >> 1) >= late && (c >> 1) >= era_.next_try.load(std::memory_order_relaxed);
-    }
-    static bool is_deferred(word c) noexcept { return (c & 1) != 0; }
+    // --- for snapshots.cpp
 
-    TUTTI_ALWAYS_INLINE static void note_clock_moves(descriptor& d, word& c) noexcept {
-        if (c != d.algorithm_data.clock.own) ++d.algorithm_data.clock.foreign;
-        if (++d.algorithm_data.clock.counted >= window) [[unlikely]]
-            end_window(d, c);
-    }
-    TUTTI_NOINLINE static void end_window(descriptor& d, word& c) noexcept {
-        clock_view& v = d.algorithm_data.clock;
-        v.counted = 0;
-        check_time(d, c);
-        if (std::exchange(v.foreign, 0) < window / 4 || (c >> 1) < pause_.until.load(std::memory_order_relaxed)) return;
-        clock_.now.compare_exchange(c, c | 1, std::memory_order_seq_cst);
-        v.deferred_length = std::min<std::uint32_t>(2 * v.deferred_length, 65536);
-        begin_period(v);
-        c = clock_.now.load(std::memory_order_seq_cst);
-    }
+    [[nodiscard]] static word load() noexcept { return clock_.now.load(std::memory_order_acquire); }
+    static constexpr word time_in(word c) noexcept { return c >> time_shift; }
     /// Checks that the time has not reached its end, because a version beyond the end would look like a lock.
     static void check_time(descriptor& d, word c) noexcept {
-        if ((c >> 1) >= end_of_time) [[unlikely]]
+        if (time_in(c) >= end_of_time) [[unlikely]]
             base::panic(
                 "the version clock has reached its end and cannot start anew: a transaction, or an undo action that "
                 "waits, has been running while others made 2^45 commits; restart the process");
         if (is_late(c)) [[unlikely]]
             d.slow_commit |= core::slow_commit_late_clock;
+    }
+    /// Moves the time to `time` and counts one more announced snapshot. Returns false, and stores the present word in
+    /// `c`, if the time has reached `time` meanwhile. REQUIRES: `c` is an earlier value of the word, with a time before
+    /// `time`; fewer than max_snapshots snapshots are announced.
+    static bool add_snapshot(word& c, word time) noexcept {
+        do {
+            const word mode_afterwards = has_snapshots(c) ? c & deferred_afterwards : (c & deferred) << 1;
+            const word next = (time << time_shift) | ((c & snapshot_count) + one_snapshot) | mode_afterwards;
+            if (clock_.now.compare_exchange(c, next, std::memory_order_seq_cst)) return true;
+        } while (time_in(c) < time);
+        return false;
+    }
+    /// Counts one announced snapshot less. The last one moves the time, so that the word never returns to an old value
+    /// (7).
+    static void remove_snapshot() noexcept {
+        word c = clock_.now.load(std::memory_order_relaxed);
+        for (;;) {
+            const bool is_last = (c & snapshot_count) == one_snapshot;
+            const word next =
+                is_last ? ((time_in(c) + 1) << time_shift) | (c & deferred_afterwards) >> 1 : c - one_snapshot;
+            if (clock_.now.compare_exchange(c, next, std::memory_order_seq_cst)) return;
+        }
+    }
+    /// Sets the number of announced snapshots. REQUIRES: no other thread exists.
+    static void set_snapshots_in_fork_child(std::uint32_t count) noexcept {
+        const word c = clock_.now.load(std::memory_order_relaxed);
+        if (!has_snapshots(c)) return;
+        clock_.now.store((c & ~snapshot_count) + count * one_snapshot, std::memory_order_relaxed);
+        if (count != 0) return;
+        clock_.now.store((c & ~below_time) + one_tick, std::memory_order_relaxed);
+    }
+
+private:
+    static constexpr word deferred = 1;
+    static constexpr word deferred_afterwards = 2;
+    static constexpr word one_snapshot = 4;
+    static constexpr word snapshot_count = max_snapshots * one_snapshot;
+    static constexpr word one_tick = word{1} << time_shift;
+    static constexpr word below_time = one_tick - 1;
+
+    static bool is_late(word c) noexcept {
+        return time_in(c) >= late && time_in(c) >= era_.next_try.load(std::memory_order_relaxed);
+    }
+    static constexpr word bound_in(word c) noexcept { return c | below_time; }
+    /// Returns d's version of the time after that in `c`.
+    static word next_version(const descriptor& d, word c) noexcept { return (bound_in(c) + 1) | d.writer; }
+    static bool is_deferred(word c) noexcept { return (c & deferred) != 0; }
+    static bool has_snapshots(word c) noexcept { return (c & snapshot_count) != 0; }
+    static bool is_counting(word c) noexcept { return (c & (deferred | snapshot_count)) == 0; }
+
+    /// Returns what a commit has drawn that has moved the time of the word `c` by one.
+    TUTTI_ALWAYS_INLINE static drawn counted(descriptor& d, word c) noexcept {
+        d.algorithm_data.clock.own = c + one_tick;
+        return {next_version(d, c), c == d.algorithm_data.clock.sampled};
+    }
+    TUTTI_ALWAYS_INLINE static drawn draw_deferred(descriptor& d, word c) noexcept {
+        if (--d.algorithm_data.clock.deferred_left == 0) [[unlikely]]
+            try_counting(d, c);
+        return {next_version(d, c), false};
+    }
+    TUTTI_NOINLINE static drawn draw_beside_snapshots(descriptor& d, word c) noexcept {
+        check_time(d, c);
+        const word version = next_version(d, c);
+        snapshots::keep_overwritten(d, version);
+        return {version, false};
+    }
+    /// Draws after the word has changed, or may have changed its mode.
+    TUTTI_NOINLINE static drawn draw_slowly(descriptor& d) noexcept {
+        for (;;) {
+            word c = clock_.now.load(std::memory_order_seq_cst);
+            if (is_deferred(c)) return draw_deferred(d, c);
+            if (has_snapshots(c)) return draw_beside_snapshots(d, c);
+            if (clock_.now.compare_exchange(c, c + one_tick, std::memory_order_seq_cst)) return counted(d, c);
+        }
+    }
+    TUTTI_NOINLINE static void end_window(descriptor& d, word c) noexcept {
+        clock_view& v = d.algorithm_data.clock;
+        v.counted = 0;
+        check_time(d, c);
+        if (std::exchange(v.foreign, 0) < window / 4 || time_in(c) < pause_.until.load(std::memory_order_relaxed))
+            return;
+        clock_.now.compare_exchange(c, c | deferred, std::memory_order_seq_cst);
+        v.deferred_length = std::min<std::uint32_t>(2 * v.deferred_length, 65536);
+        begin_period(v);
     }
     static void begin_period(clock_view& v) noexcept {
         v.deferred_left = v.deferred_length;
@@ -268,15 +348,17 @@ private:
     /// Switches to counting and moves the time (7). Returns false if the time has moved meanwhile, or another
     /// descriptor has switched the mode.
     static bool switch_to_counting(word& c) noexcept {
-        return clock_.now.compare_exchange(c, (c + 2) & ~word{1}, std::memory_order_seq_cst);
+        return clock_.now.compare_exchange(c, (c + one_tick) & ~deferred, std::memory_order_seq_cst);
     }
     TUTTI_NOINLINE static void stop_deferring(descriptor& d) noexcept {
-        d.algorithm_data.clock.deferred_length = 128;
-        begin_period(d.algorithm_data.clock);
+        clock_view& v = d.algorithm_data.clock;
         word c = clock_.now.load(std::memory_order_relaxed);
+        // Versions that commits draw beside a snapshot do not say that deferring costs too much.
+        if (!has_snapshots(c)) v.deferred_length = 128;
+        begin_period(v);
         if (!is_deferred(c) || !switch_to_counting(c)) return;
         const word length = pause_.length.load(std::memory_order_relaxed);
-        pause_.until.store((c >> 1) + length, std::memory_order_relaxed);
+        pause_.until.store(time_in(c) + length, std::memory_order_relaxed);
         pause_.length.store(std::min(2 * length, max_pause), std::memory_order_relaxed);
     }
 
@@ -299,7 +381,7 @@ private:
     static constexpr word max_pause = word{1} << 22;
     static inline constinit pause pause_{0, min_pause};
     static inline constinit era era_{0, 0, 0};
-    static inline constinit padded clock_{detail::shared<word>{first_time << 1}};  // counting
+    static inline constinit padded clock_{detail::shared<word>{first_time << time_shift}};  // counting
 };
 
 }  // namespace tutti::algorithms

@@ -25,6 +25,7 @@ struct wb_etl {
     TUTTI_ALWAYS_INLINE static void begin_optimistic(descriptor& d, bool logging) noexcept {
         time_based::begin_optimistic(d, logging);
     }
+    static void begin_snapshot(descriptor& d) { time_based::begin_snapshot(d); }
 
     template <class Location>
     static word read(descriptor& d, const Location& location) {
@@ -72,9 +73,7 @@ struct wb_etl {
         end(d);
     }
 
-    static void end(descriptor& d) noexcept {
-        if (d.strict()) time_based::unmark(d);
-    }
+    static void end(descriptor& d) noexcept { time_based::end(d); }
 
     static void roll_back(descriptor& d) noexcept {
         for (const memory::write_entry& e : d.writes) {

@@ -23,6 +23,7 @@ struct wt_etl {
     TUTTI_ALWAYS_INLINE static void begin_optimistic(descriptor& d, bool logging) noexcept {
         time_based::begin_optimistic(d, logging);
     }
+    static void begin_snapshot(descriptor& d) { time_based::begin_snapshot(d); }
 
     template <class Location>
     static word read(descriptor& d, const Location& location) {
@@ -53,9 +54,7 @@ struct wt_etl {
         undo::publish(d);
         end(d);
     }
-    static void end(descriptor& d) noexcept {
-        if (d.strict()) time_based::unmark(d);
-    }
+    static void end(descriptor& d) noexcept { time_based::end(d); }
     static void roll_back(descriptor& d) noexcept {
         undo::roll_back(d);
         end(d);

@@ -7,7 +7,7 @@
 #include "core/modes/mode_switch.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
-#include "core/rollback/read_log_predictor.hpp"
+#include "core/rollback/reader_predictor.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/ancestry.hpp"
 #include "observe/site.hpp"
@@ -31,6 +31,15 @@ descriptor& checked_descriptor(tx& t) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::check_access(d);
     return d;
+}
+
+/// Throws if the block has mode::snapshot and asks for a stricter mode. A block that reads a snapshot only because it
+/// has restarted too often may ask: it starts over.
+void refuse_in_snapshot(const descriptor& d) {
+    if (d.run.how->mode != mode::snapshot) return;
+    throw usage_error{
+        "tutti: become_irrevocable or become_visible in a block with mode::snapshot, which reads the values of an "
+        "earlier time; start the block in the mode that it needs"};
 }
 
 /// Replaces the engine's reason for irrevocability by the body's reason, if the engine had made the attempt
@@ -68,6 +77,7 @@ void tx::join(participant& p) {
 void tx::become_irrevocable(const char* reason) {
     descriptor& d = checked_descriptor(*this);
     if (d.must_commit()) return;
+    refuse_in_snapshot(d);
     // Without this check, the transaction would wait forever for the irrevocable slot, which an outer transaction of
     // the same thread occupies. The check does not read the slot, because a biased owner occupies none.
     for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {
@@ -99,6 +109,7 @@ void tx::become_visible() {
     if (d.must_commit()) {
         core::refuse_repetition(d, "tutti: become_visible in an irrevocable transaction, which is stricter already");
     }
+    refuse_in_snapshot(d);
     core::note_requested_mode(d, status::visible);
     if (d.strict()) return;
     // Inside another transaction, a visible attempt may have begun without a slot, because no slot was free.

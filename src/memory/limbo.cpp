@@ -106,7 +106,8 @@ void limbo::collect(const status_record& self) noexcept {
         // The grace period of objects that were retired during the collection begins now.
         if (!open_.empty()) seal(self);
     }
-    next_collection_size_ = open_.size() + batch;
+    is_urgent_ = is_urgent_ && !(open_.empty() && sealed_.empty());
+    next_collection_size_ = is_urgent_ ? 0 : open_.size() + batch;
 }
 
 void limbo::move_to_orphaned_limbo(const status_record& self) noexcept {

@@ -53,6 +53,13 @@ public:
         open_.push_reserved(r);
     }
 
+    /// Does what retire does, and makes collections due until no object is left.
+    void retire_soon(const retired& r) noexcept {
+        retire(r);
+        is_urgent_ = true;
+        next_collection_size_ = 0;
+    }
+
     [[nodiscard]] bool is_due() noexcept {
         const owner_lock held{*this};
         return open_.size() >= next_collection_size_;
@@ -123,6 +130,7 @@ private:
     log<retired> sealed_;
     log<running_transaction> running_at_seal_;
     std::size_t next_collection_size_ = batch;
+    bool is_urgent_ = false;  // an object of retire_soon is left
     bool collecting_ = false;
     std::atomic<std::uint32_t> owner_inside_{0};
     std::atomic<std::uint32_t> drain_requested_{0};

@@ -47,6 +47,13 @@ static void a_read_only_block_reads(void) {
     CHECK_EQ(seen, 77);
 }
 
+static void a_snapshot_reads(void) {
+    tutti_var_store(&x, 78);
+    uint64_t seen = 0;
+    CHECK_EQ(tutti_atomically(&TUTTI_OPTIONS(.mode = TUTTI_SNAPSHOT), read_x, &seen), TUTTI_COMMITTED);
+    CHECK_EQ(seen, 78);
+}
+
 static void write_and_cancel(tutti_tx* tx, void* reached) {
     tutti_set(tx, &x, 99);
     tutti_cancel(tx);
@@ -190,6 +197,7 @@ int main(void) {
     RUN(a_block_commits);
     RUN(a_block_has_options);
     RUN(a_read_only_block_reads);
+    RUN(a_snapshot_reads);
     RUN(a_cancelled_block_has_no_effect);
     RUN(a_restart_runs_the_body_again);
     RUN(a_closed_block_cancels_alone);

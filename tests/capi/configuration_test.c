@@ -45,7 +45,7 @@ struct found {
 
 static void check_site(const tutti_site_statistics* site, void* argument) {
     struct found* const f = argument;
-    CHECK_EQ(site->abort_causes, TUTTI_ABORT_HARDWARE + 1);
+    CHECK_EQ(site->abort_causes, TUTTI_ABORT_SNAPSHOT_FULL + 1);
     uint64_t aborts = 0, commits = 0;
     for (size_t i = 0; i < site->abort_causes; ++i) aborts += site->aborts_by_cause[i];
     CHECK_EQ(aborts, site->aborts);

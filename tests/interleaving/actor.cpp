@@ -197,7 +197,8 @@ void actor::wake() { here().awake.store(1, std::memory_order_release); }
 const std::vector<program>& all_programs() {
     static const std::vector<program> all = [] {
         std::vector<program> list;
-        for (auto* some : {conflict_programs, mode_programs, nesting_programs, waiting_programs, memory_programs}) {
+        for (auto* some : {conflict_programs, mode_programs, nesting_programs, waiting_programs, memory_programs,
+                           snapshot_programs}) {
             for (program& one : some()) list.push_back(std::move(one));
         }
         return list;

@@ -102,6 +102,14 @@ std::vector<expectation> expectations() {
            "beside the handlers", {"wt_etl"});
     expect("a_revoked_bias_is_used", fault::bias_although_revoked, "the_biased_owner_again_and_again", "not opaque",
            {"wt_etl"});
+    expect("a_writer_keeps_nothing", fault::keep_nothing, "snapshot_of_plain_words", "not opaque",
+           {"wb_etl", "wt_etl", "wb_ctl"});
+    expect("a_writer_keeps_plain_words_by_version", fault::keep_by_version_only,
+           "snapshot_of_two_words_under_one_orec_and_a_variable", "not opaque", {"wb_etl", "wt_etl", "wb_ctl"});
+    expect("a_writer_keeps_what_it_has_written", fault::keep_written_value, "snapshot_beside_a_writer", "not opaque",
+           {"wt_etl"});
+    expect("a_snapshot_searches_before_it_loads", fault::search_before_load,
+           "snapshot_of_two_words_under_one_orec_and_a_variable", "not opaque", {"wb_etl", "wt_etl", "wb_ctl"});
     expect("hardware_sees_half_a_software_commit", fault::hardware_without_subscription, "write_skew", "not opaque",
            {"hytm_failing", "htm_failing"});
     expect("hardware_subscribes_before_its_begin", fault::subscribe_before_begin, "lost_update_of_three", "not opaque",

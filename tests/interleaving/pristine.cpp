@@ -8,6 +8,7 @@
 #include "core/lifecycle/registry.hpp"
 #include "core/privatization/quiescence.hpp"
 #include "core/privatization/quiescence_set.hpp"
+#include "core/rollback/reader_predictor.hpp"
 #include "core/state/commit_flags.hpp"
 #include "core/tokens/serial_token.hpp"
 #include "memory/orec.hpp"
@@ -43,6 +44,7 @@ void reset(descriptor& d, clock_state clock) {
     d.bias.word_as_owner = d.bias.begun_by_others = 0;
     d.bias.count = d.bias.blocks_until_next_try = 0;
     d.serial_takes = {};
+    d.snapshot_bound = 0;  // an attempt in hardware may end without a bound of its own
     d.quiescing.received_up_to = d.quiescing.deferred_up_to = 0;
     d.pending_quiescence_waits.reset(0);
     d.is_in_quiescence_set.reset(0);
@@ -65,15 +67,15 @@ void reset(descriptor& d, clock_state clock) {
 }  // namespace
 
 void make_engine_pristine(clock_state clock) {
-    // The time, and the mode in bit 0.
     tutti::core::quiesced_up_to.reset(0);
     const bool late = clock == clock_state::late;
     const auto start = [clock] {
+        constexpr unsigned shift = version_clock::time_shift;
         switch (clock) {
-            case clock_state::deferred: return version_clock::first_time << 1 | 1;
-            case clock_state::late: return (version_clock::end_of_time - 64) << 1;
-            case clock_state::ending: return version_clock::late << 1;
-            default: return version_clock::first_time << 1;
+            case clock_state::deferred: return version_clock::first_time << shift | 1;
+            case clock_state::late: return (version_clock::end_of_time - 64) << shift;
+            case clock_state::ending: return version_clock::late << shift;
+            default: return version_clock::first_time << shift;
         }
     };
     tutti::support::word_of_the_clock()->now.reset(start());
@@ -90,6 +92,7 @@ void make_engine_pristine(clock_state clock) {
         reset(*d, clock);
         tutti::core::release_descriptor(*d);
     }
+    for (tutti::core::predicted_block& b : tutti::core::predicted_blocks) b.site = nullptr;
     tutti::core::commit_flags.reset(0);
     tutti::core::quiescence_set.reset(nullptr);
     tutti::core::biased_owner.reset(0);

@@ -186,6 +186,7 @@ struct program {
 [[nodiscard]] std::vector<program> nesting_programs();
 [[nodiscard]] std::vector<program> waiting_programs();
 [[nodiscard]] std::vector<program> memory_programs();
+[[nodiscard]] std::vector<program> snapshot_programs();
 
 // --- Implementation of the templates.
 

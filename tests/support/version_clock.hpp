@@ -23,7 +23,7 @@ struct key_of_era {
 template struct key_of_era<&version_clock::era_>;
 
 [[nodiscard]] inline core::word version_clock_time() {
-    return word_of_the_clock()->now.load(std::memory_order_seq_cst) >> 1;
+    return version_clock::time_in(word_of_the_clock()->now.load(std::memory_order_seq_cst));
 }
 [[nodiscard]] inline core::word era_number() { return words_of_the_era()->number.load(std::memory_order_relaxed); }
 [[nodiscard]] inline std::uint32_t failed_advances() {
@@ -35,7 +35,11 @@ template struct key_of_era<&version_clock::era_>;
 inline void advance_clock_to(core::word time) {
     auto& now = word_of_the_clock()->now;
     core::word seen = now.load(std::memory_order_relaxed);
-    while (seen >> 1 < time && !now.compare_exchange(seen, time << 1 | (seen & 1), std::memory_order_seq_cst)) continue;
+    constexpr core::word below_time = (core::word{1} << version_clock::time_shift) - 1;
+    while (version_clock::time_in(seen) < time) {
+        const core::word next = time << version_clock::time_shift | (seen & below_time);
+        if (now.compare_exchange(seen, next, std::memory_order_seq_cst)) return;
+    }
 }
 
 }  // namespace tutti::support

@@ -3,7 +3,7 @@
 namespace tutti::torture {
 
 manner manner::draw(support::random& dice) {
-    manner how{tutti::mode::optimistic, dice.one_in(2)};
+    manner how{tutti::mode::optimistic, dice.one_in(2), dice.one_in(3)};
     // Irrevocable blocks exclude each other, so they are rare enough for other blocks to run.
     if (dice.one_in(5)) how.mode = tutti::mode::visible;
     else if (dice.one_in(30)) how.mode = tutti::mode::irrevocable;

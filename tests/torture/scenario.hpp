@@ -20,6 +20,7 @@ struct staged_failure {};
 struct manner {
     tutti::mode mode;
     bool jumps;
+    bool in_snapshots = false;  // optimistic blocks that only read run in mode::snapshot
     tutti::privatization privatization = tutti::privatization::safe;
 
     static manner draw(support::random& dice);
@@ -28,7 +29,7 @@ struct manner {
 /// Runs `body` in that manner. With a manner that jumps, the body must not have destructors.
 template <class F>
 auto run(const manner& how, options o, F&& body) {
-    o.mode = how.mode;
+    o.mode = o.read_only && how.in_snapshots && how.mode == mode::optimistic ? mode::snapshot : how.mode;
     o.privatization = how.privatization;
     if (how.jumps) return atomically(no_unwind, o, body);
     return atomically(o, body);

@@ -22,5 +22,6 @@
     X(participant_veto, PARTICIPANT_VETO) /* a participant voted against the commit */ \
     X(allocation, ALLOCATION) /* memory for the transaction's own logs ran out */ \
     X(usage, USAGE) /* the library was misused */ \
-    X(hardware, HARDWARE) /* a hardware attempt restarted the whole block; most hardware attempts do not */
+    X(hardware, HARDWARE) /* a hardware attempt restarted the whole block; most hardware attempts do not */ \
+    X(snapshot_full, SNAPSHOT_FULL) /* memory for the values of its snapshot ran out; runs again with a log */
 // clang-format on

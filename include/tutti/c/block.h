@@ -21,11 +21,14 @@
 
 TUTTI_C_BEGIN
 
-/// The protection of a block's reads. Each mode is stricter and more expensive than the one before.
+/// The protection of a block's reads. Of the first three modes, each is stricter and more expensive than the one
+/// before.
 enum tutti_mode {
     TUTTI_OPTIMISTIC,   ///< reads are invisible and validated
     TUTTI_VISIBLE,      ///< readers mark the orecs that they read
     TUTTI_IRREVOCABLE,  ///< other transactions cannot abort it; one such transaction at a time
+    TUTTI_SNAPSHOT,     ///< reads return the values of the time at which the block began, so writers never make the
+                        ///< block restart; the block must not write
 };
 
 /// Whether code may access plain memory directly after a commit has made the memory private.

@@ -13,6 +13,7 @@ namespace {
 static_assert(static_cast<int>(mode::optimistic) == TUTTI_OPTIMISTIC);
 static_assert(static_cast<int>(mode::visible) == TUTTI_VISIBLE);
 static_assert(static_cast<int>(mode::irrevocable) == TUTTI_IRREVOCABLE);
+static_assert(static_cast<int>(mode::snapshot) == TUTTI_SNAPSHOT);
 static_assert(static_cast<int>(privatization::safe) == TUTTI_PRIVATIZATION_SAFE);
 static_assert(static_cast<int>(privatization::waived) == TUTTI_PRIVATIZATION_WAIVED);
 static_assert(static_cast<int>(nesting::closed) == TUTTI_NESTING_CLOSED);
@@ -55,7 +56,7 @@ std::chrono::nanoseconds nanoseconds(std::uint64_t count) noexcept {
 c_options::c_options(const tutti_options* given) {
     if (given == nullptr) return;
     const tutti_options from = known_options(*given);
-    check_range(from.mode, TUTTI_IRREVOCABLE, "tutti_options: mode is not a tutti_mode");
+    check_range(from.mode, TUTTI_SNAPSHOT, "tutti_options: mode is not a tutti_mode");
     check_range(from.privatization, TUTTI_PRIVATIZATION_WAIVED,
                 "tutti_options: privatization is not a tutti_privatization");
     check_range(from.nesting, TUTTI_NESTING_FLAT, "tutti_options: nesting is not a tutti_nesting");

@@ -6,7 +6,7 @@
 #include "core/conflict/contention_rank.hpp"
 #include "core/lifecycle/access_check.hpp"
 #include "core/ports/algorithm.hpp"
-#include "core/rollback/read_log_predictor.hpp"
+#include "core/rollback/reader_predictor.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/critical.hpp"
 #include "core/waiting/wakeup.hpp"

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "algorithms/snapshots.hpp"
 #include "api/report/report.hpp"
 #include "base/panic.hpp"
 #include "core/conflict/conflict.hpp"
@@ -148,6 +149,7 @@ void end_fork_copy() noexcept {
 }
 void reset_other_contexts() noexcept {
     core::forget_others(current());
+    algorithms::snapshots::forget_others(current());
     notify_policies(core::copying::in_child);
 }
 

@@ -107,7 +107,7 @@ void enlistment::set_contention_behavior() {
 }
 
 /// Returns true if the outermost block is read-only.
-bool enlistment::is_reader() const noexcept { return descriptor_.run.how->read_only; }
+bool enlistment::is_reader() const noexcept { return tutti::detail::only_reads(*descriptor_.run.how); }
 
 void enlistment::record_conflict(rollback_reason why) noexcept {
     ++conflicts_in_a_row_;

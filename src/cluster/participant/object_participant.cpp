@@ -22,7 +22,7 @@ bool object_participant::join() {
     core::descriptor& d = descriptor_;
     const bool is_default_contention = api::join_attempt(d, *this);
     joined_attempt_ = d.own_sequence;
-    counters_.count_begin(d.run.how->read_only);
+    counters_.count_begin(tutti::detail::only_reads(*d.run.how));
     may_write_ = false;
     steps_.clear();
     if (d.run.attempt == 1) conflicts_in_a_row_ = 0;

@@ -93,6 +93,8 @@ verdict preferred_verdict(descriptor& d, const conflict& e) noexcept {
 verdict allowed_verdict(descriptor& d, const conflict& e) noexcept {
     if (d.is_irrevocable()) return verdict::kill_other;
     const verdict v = preferred_verdict(d, e);
+    // A snapshot reader owns nothing, and a restart would gain nothing.
+    if (v == verdict::abort_self && d.reads_snapshot()) return verdict::wait;
     return v == verdict::wait && (e.owns_more || !may_sleep_in_place(d, e.where)) ? verdict::abort_self : v;
 }
 

@@ -28,6 +28,7 @@ bool is_defeat(abort_cause cause) noexcept {
         case abort_cause::conflict_abstract_lock:
         case abort_cause::validation:
         case abort_cause::read_only_overtaken:
+        case abort_cause::snapshot_full:
         case abort_cause::killed: return true;
         default: return false;
     }

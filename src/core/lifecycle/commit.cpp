@@ -88,7 +88,9 @@ void finish_slow_commit(descriptor& d, privatization_role role) {
     // Release: a committer that finds the flag cleared also sees all accesses of this transaction to plain memory.
     if ((d.slow_commit & slow_commit_plain) != 0) d.uses_plain_memory.store(0, std::memory_order_release);
     if ((d.slow_commit & slow_commit_counting) != 0) count_commit(d);
-    if ((d.slow_commit & (slow_commit_restarted | slow_commit_strict | slow_commit_abstract_locks)) != 0) {
+    constexpr std::uint32_t execution_flags =
+        slow_commit_restarted | slow_commit_strict | slow_commit_abstract_locks | slow_commit_snapshot;
+    if ((d.slow_commit & execution_flags) != 0) {
         if (d.run.deadline_state.active) end_timed(d);
         if (d.run.partial_rollbacks != 0) d.partial_rollback.predictor.note_commit();
         execution_end(d);

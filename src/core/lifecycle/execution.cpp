@@ -16,7 +16,7 @@
 #include "core/ports/policy.hpp"
 #include "core/privatization/quiescence.hpp"
 #include "core/rollback/deferred.hpp"
-#include "core/rollback/read_log_predictor.hpp"
+#include "core/rollback/reader_predictor.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/state/attempt.hpp"
 #include "core/tokens/bias.hpp"
@@ -26,15 +26,19 @@
 namespace tutti::core {
 namespace {
 
-/// The number of attempts that a read-only block makes without a read log. Later attempts log their reads, so that they
-/// can extend their snapshots.
+/// The number of attempts that a read-only block makes without a read log if it may not read a snapshot. Later attempts
+/// log their reads, so that they can extend their snapshots.
 constexpr std::uint32_t unlogged_attempts = 4;
+/// The number of attempts of a read-only block before it announces a snapshot. These attempts are cheap, because an
+/// unlogged reader notices at its next read that another transaction has overtaken it.
+constexpr std::uint32_t attempts_before_snapshot = 2;
 
 status status_for(mode m) noexcept {
     switch (m) {
         case mode::visible: return status::visible;
         case mode::irrevocable: return status::irrevocable;
-        case mode::optimistic: break;
+        case mode::optimistic:
+        case mode::snapshot: break;
     }
     return status::active;
 }
@@ -42,6 +46,22 @@ status status_for(mode m) noexcept {
 bool is_counted(const descriptor& d) noexcept {
     return d.frame_->receive == nullptr ? observe::counting_in_library()
                                         : observe::counting.load(std::memory_order_relaxed);
+}
+
+/// Returns true if attempts of d's block may read snapshots. A transaction inside another one may not, because it would
+/// wait for what that transaction has locked.
+bool may_read_snapshot(const descriptor& d) noexcept {
+    return d.frame_->read_only && d.frame_->receive == nullptr && d.algorithm->begin_snapshot != nullptr &&
+           !ancestor_runs(d) && !d.running_undo;
+}
+
+/// Returns true if d's next attempt is to read a snapshot. REQUIRES: d.logging has the value for that attempt.
+bool wants_snapshot(descriptor& d, reader_prediction predicted) noexcept {
+    if (d.logging || !may_read_snapshot(d)) return false;
+    if (d.run.how->mode == mode::snapshot || predicted == reader_prediction::reads_snapshot) return true;
+    if (d.run.attempt <= attempts_before_snapshot || !is_defeat(d.run.last_cause)) return false;
+    note_snapshot_needed(d.run);
+    return true;
 }
 
 void start_counting(descriptor& d) noexcept {
@@ -122,7 +142,11 @@ void attempt_start(descriptor& d) {
     attempt_reset(d);
     d.unwinding_threshold = d.exceptions_at_open;
     d.mode = d.run.next_mode;
-    d.logging = !d.run.how->read_only || d.run.log_reads || d.mode != status::active || predicts_read_log(d.run.where);
+    const reader_prediction predicted = d.frame_->read_only ? predict(d.run) : reader_prediction::none;
+    d.logging =
+        !d.frame_->read_only || d.run.log_reads || d.mode != status::active || predicted == reader_prediction::logs;
+    const bool announces = wants_snapshot(d, predicted);
+    if (announces) d.slow_commit |= slow_commit_snapshot;
     if (d.run.attempt > 1) {
         d.slow_commit |= slow_commit_restarted;
         show_rank(d);
@@ -135,7 +159,7 @@ void attempt_start(descriptor& d) {
     interruptible.reset();
     if (d.frame_->receive != nullptr)
         d.uses_plain_memory.store(1, std::memory_order_relaxed);  // an undo action may have lowered the flag
-    d.algorithm->begin(d);
+    announces ? d.algorithm->begin_snapshot(d) : d.algorithm->begin(d);
     if (d.frame_->receive != nullptr) {
         // A block of the language has announced its use of plain memory. The announcement must be visible before the
         // block reads anything. Partner: quiesce.
@@ -147,12 +171,18 @@ void attempt_start(descriptor& d) {
 }
 
 void execution_start(descriptor& d) {
+    if (d.run.how->mode == mode::snapshot) d.frame_->read_only = true;
     d.run.next_mode = status_for(d.run.how->mode);
     if (d.run.how->deadline.exists()) or_end(d, begin_timed);
     attempt_start(d);
 }
 
-void refuse_write() {
+void refuse_write(const descriptor& d) {
+    if (d.run.how->mode == mode::snapshot) {
+        throw usage_error{
+            "tutti: a block with mode::snapshot writes, but a snapshot can only be read; drop the mode, or write in a "
+            "block of its own"};
+    }
     throw usage_error{"tutti: a block that promised to be read-only writes; drop options::read_only"};
 }
 
@@ -205,8 +235,8 @@ after_rollback reopen(tx& t) {
     run.blocked_by = {};
     run.retry_until.reset();
     run.waits_made = run.waits_free = run.waits_end = 0;
-    if (run.attempt > core::unlogged_attempts) run.log_reads = true;
     d.frame_ = outermost;
+    if (run.attempt > core::unlogged_attempts && !core::may_read_snapshot(d)) run.log_reads = true;
     core::attempt_start(d);
     return after_rollback::again;
 }

@@ -14,7 +14,7 @@ void attempt_start(descriptor& d);
 /// listens. For a deadline, throws what begin_timed and attempt_start throw.
 void execution_start(descriptor& d);
 
-[[noreturn]] void refuse_write();
+[[noreturn]] void refuse_write(const descriptor& d);
 [[noreturn]] void refuse_misaligned();
 
 }  // namespace tutti::core

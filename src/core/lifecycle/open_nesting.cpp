@@ -6,6 +6,7 @@
 #include "core/lifecycle/registry.hpp"
 #include "core/modes/deadline.hpp"
 #include "core/ports/algorithm.hpp"
+#include "core/rollback/signal.hpp"
 #include "tutti/open_nesting.hpp"
 
 namespace tutti::core {
@@ -51,7 +52,8 @@ void allow_restart(tx& t) noexcept { descriptor::of(t).run.irrevocable_only_to_c
 bool nests_closed(tx& t) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::check_access(d);
-    core::leave_hardware(d, hardware_abort::software);  // hardware would undo the inner commit with the outer attempt
+    core::leave_hardware(d, hardware_abort::software);    // hardware would undo the inner commit with the outer attempt
+    if (d.reads_snapshot()) core::need_current_reads(d);  // d may read what the nested block has committed
     if (d.algorithm->one_at_a_time) return true;
     core::keep_nesting_open(d);
     // Either all nested blocks of an attempt are open, or all are closed. The reason: a closed block owns its writes

@@ -29,7 +29,7 @@
 #include "core/ports/policy.hpp"
 #include "core/privatization/quiescence.hpp"
 #include "core/rollback/deferred.hpp"
-#include "core/rollback/read_log_predictor.hpp"
+#include "core/rollback/reader_predictor.hpp"
 #include "core/rollback/user_code.hpp"
 #include "core/state/attempt.hpp"
 #include "core/state/critical.hpp"
@@ -58,7 +58,9 @@ public:
         if (listeners.load(std::memory_order_relaxed) != 0) [[unlikely]]
             return execution_start(d);
         TUTTI_ASSUME(d.slot == 0, "a slot is released at the end of its transaction");
-        const bool logging = !how.read_only || predicts_read_log(d.run.where);
+        const bool logging = !how.read_only;
+        if (!logging && has_prediction(d.run.where)) [[unlikely]]
+            return execution_start(d);
         attempt_reset(d);
         d.logging = logging;
         begin(d, status::active, optimistic_snapshot{logging});
@@ -91,6 +93,7 @@ public:
     }
 
     static void begin(descriptor& d) { begin(d, d.mode, A::begin); }
+    static void begin_snapshot(descriptor& d) { begin(d, d.mode, A::begin_snapshot); }
 
     static word read_var(tx& t, const detail::cell& from) {
         return read_checked(t, memory::var_location{from},
@@ -113,12 +116,13 @@ public:
         descriptor& d = descriptor::of(t);
         if (d.slow_commit != 0) [[unlikely]]
             return commit_with_flags(d);
-        TUTTI_ASSUME(d.slot == 0 && d.mode == status::active, "DSC4");
+        TUTTI_ASSUME(d.slot == 0 && d.mode == status::active && !d.reads_snapshot(), "DSC4");
         if (!d.writes.empty()) return commit_update(d);
         if (A::privatizes_by_waiting && plain_memory_is_used()) [[unlikely]]
             return commit_reader_beside_plain_memory(d);
         const guard g{d};
-        TUTTI_ASSUME(d.slot == 0, "DSC4");  // repeated, because the loads above may act as compiler fences
+        // Repeated, because the loads above may act as compiler fences.
+        TUTTI_ASSUME(d.slot == 0 && !d.reads_snapshot(), "DSC4");
         A::end(d);
         attempt_close_committed(d);
         return true;
@@ -164,7 +168,7 @@ private:
             // Partners: heavy_fence in become_serial, run_while_alone, revoke_bias and become_biased_owner.
             base::light_fence();
             if (needs_slow_begin(d) && !d.serial) [[unlikely]]
-                return yield_and_begin(d);
+                return yield_and_begin(d, take_snapshot);
             // The snapshot is taken after the state is stored. Otherwise a context that runs alone could find d idle
             // although d has a snapshot already, and could start the version clock anew (algorithms/new_era.hpp, ERA1).
             if (!injected(fault::take_snapshot_before_state)) begin_announced(d, take_snapshot);
@@ -195,14 +199,14 @@ private:
     // The following two functions are not inlined into commit. So commit needs no stack frame for a reader.
     TUTTI_NOINLINE static bool commit_update(descriptor& d) {
         const guard g{d};
-        TUTTI_ASSUME(d.slot == 0 && d.mode == status::active, "DSC4");
+        TUTTI_ASSUME(d.slot == 0 && d.mode == status::active && !d.reads_snapshot(), "DSC4");
         if (!prepare(d)) return false;
         close_update(d);
         return true;
     }
     TUTTI_NOINLINE static bool commit_reader_beside_plain_memory(descriptor& d) {
         const guard g{d};
-        TUTTI_ASSUME(d.slot == 0 && d.mode == status::active, "DSC4");
+        TUTTI_ASSUME(d.slot == 0 && d.mode == status::active && !d.reads_snapshot(), "DSC4");
         close_reader(d);
         return true;
     }
@@ -264,9 +268,10 @@ private:
         if (!yield_to_serial(d)) execution_interrupt(d);
     }
 
-    TUTTI_NOINLINE static void yield_and_begin(descriptor& d) {
+    template <class TakeSnapshot>
+    TUTTI_NOINLINE static void yield_and_begin(descriptor& d, TakeSnapshot take_snapshot) {
         yield_or_interrupt(d);
-        if (!injected(fault::take_snapshot_before_state)) begin_announced(d, A::begin);
+        if (!injected(fault::take_snapshot_before_state)) begin_announced(d, take_snapshot);
     }
 
     /// Takes the snapshot of a transaction that other transactions can see already. If a killer has closed the bounds,
@@ -303,7 +308,7 @@ private:
     TUTTI_ALWAYS_INLINE static void write(descriptor& d, const Location& location, word value) {
         const guard g{d};
         if (d.frame_->read_only && !injected(fault::let_readers_write)) [[unlikely]]
-            refuse_write();
+            refuse_write(d);
         prepare_access<Location>(d);
         A::write(d, location, value);
     }

@@ -48,6 +48,10 @@ namespace tutti::core {
 
 /// An algorithm may also have `A::begin_optimistic(d, logging)`. The runtime may call this function instead of A::begin
 /// for an optimistic attempt with d.logging == logging.
+///
+/// An algorithm may also have `A::begin_snapshot(d)`, for an optimistic attempt that only reads and logs nothing. This
+/// function announces a snapshot that writers then respect. If it cannot, it sets d.logging and does what A::begin
+/// does.
 template <class A>
 concept algorithm = requires(descriptor& d, const memory::var_location& v, const memory::plain_location& p, word w,
                              const detail::savepoint& mark, const detail::cell& cell, status s) {
@@ -82,7 +86,8 @@ concept algorithm = requires(descriptor& d, const memory::var_location& v, const
 /// One selectable algorithm: the operations that barriers call (in the base class), and the operations that the runtime
 /// calls.
 struct instance : detail::operations {
-    void (*begin)(descriptor&);  // begins an attempt whose mode core/lifecycle/execution.cpp has set
+    void (*begin)(descriptor&);           // begins an attempt whose mode core/lifecycle/execution.cpp has set
+    void (*begin_snapshot)(descriptor&);  // the same with a snapshot; null if the algorithm has none
     // The counterpart of `open` for a block of the language.
     void (*open_plainly)(tx& t, detail::frame& f, detail::call_site where, const options& how);
     std::string_view name;

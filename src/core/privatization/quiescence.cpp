@@ -178,11 +178,16 @@ void use_plain_memory() noexcept {
 
 void enter_plain(descriptor& d) {
     if (began_plainly(d)) return;
+    if (d.reads_snapshot()) d.run.reads_plain = true;  // the refresh makes d start over
+    begin_plain(d);
+    d.algorithm->refresh(d);
+}
+
+void begin_plain(descriptor& d) noexcept {
     use_plain_memory();
     if (!in_quiescence_set(d)) join_quiescence_set(d);
     d.uses_plain_memory.exchange(1, std::memory_order_seq_cst);
     d.slow_commit |= slow_commit_plain;
-    d.algorithm->refresh(d);
 }
 
 void quiesce(descriptor& self) noexcept {

@@ -111,8 +111,11 @@ namespace tutti::core {
 /// this function first.
 void use_plain_memory() noexcept;
 
-/// Prepares for the first plain access of an attempt. May abort.
+/// Prepares for the first plain access of an attempt. May abort. A snapshot cannot be refreshed, so an attempt that
+/// reads one starts over, and enters before it announces its next snapshot (begin_plain).
 void enter_plain(descriptor& d);
+/// Declares the use of plain memory by an attempt that is running, but has no snapshot yet.
+void begin_plain(descriptor& d) noexcept;
 
 /// What a transaction has to do at its end for memory that is private from then on.
 enum class privatization_role : std::uint8_t {

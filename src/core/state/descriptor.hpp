@@ -78,6 +78,7 @@ enum slow_commit_flag : std::uint32_t {
     slow_commit_one_phase = 4096,
     slow_commit_orphans = 8192,      // ended contexts have left objects to destroy: see memory/limbo.hpp
     slow_commit_late_clock = 16384,  // the version clock is to start anew: see algorithms/new_era.hpp
+    slow_commit_snapshot = 32768,    // a snapshot to withdraw, and `run` has to be reset
     // A log is large. This flag stays set across transactions until no log is large: core/lifecycle/log_memory.hpp
     slow_commit_large = 512
 };
@@ -156,6 +157,13 @@ struct hardware_state {
     hardware_history history;
 };
 
+/// The snapshot that an attempt has announced; see algorithms/snapshots.hpp.
+struct snapshot_view {
+    word generation = 0;  // 0: none is announced
+    std::uint8_t slot = 0;
+    std::uint16_t turns = 0;  // how often reads had to look again
+};
+
 /// State that only some algorithms use. The comment of each member names these algorithms.
 struct algorithm_state {
     explicit algorithm_state(std::uint32_t& slow_commit) noexcept : values{slow_commit, slow_commit_large} {}
@@ -167,6 +175,7 @@ struct algorithm_state {
     memory::log<value_read> values;  // algorithms that read by value, instead of the read log
     bool holds_lock = false;         // algorithms with one lock for all transactions
     hardware_state hardware;         // algorithms that run in hardware
+    snapshot_view snapshot;          // algorithms with snapshot readers
 };
 
 /// A descriptor's part in quiescence; see core/privatization.
@@ -243,6 +252,7 @@ struct execution {
     std::uint32_t partial_rollbacks = 0;  // partial roll-backs of this attempt
     std::uint32_t opened_in = 0;          // the latest attempt in which an open-nested block has ended; 0: none
     bool log_reads = false;               // log reads even in a block that promised to write nothing
+    bool reads_plain = false;             // an attempt that read a snapshot has accessed plain memory
     const char* irrevocable_reason = nullptr;
     std::optional<std::size_t> waits_from;  // where this execution's entries in retry_calls begin, if it has any
     std::uint32_t waits_made = 0;           // calls of retry_for in this attempt
@@ -429,6 +439,7 @@ public:
     [[nodiscard]] bool running() const noexcept { return frame_ != nullptr; }
     [[nodiscard]] bool strict() const noexcept { return slot != 0; }
     [[nodiscard]] bool is_irrevocable() const noexcept { return mode == status::irrevocable; }
+    [[nodiscard]] bool reads_snapshot() const noexcept { return algorithm_data.snapshot.generation != 0; }
     /// Returns true if the block's actions must not be repeated. Returns false for a block that is irrevocable only to
     /// make sure that it commits. Also returns true for a biased owner that runs serially, because such an owner cannot
     /// roll back.
