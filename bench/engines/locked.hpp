@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <shared_mutex>
 
 #include "engines/plain.hpp"
 
@@ -43,6 +44,27 @@ struct locked : plain_engine {
 
 private:
     alignas(128) static inline Lock global_lock;
+};
+
+/// Readers share the lock.
+struct shared_mutex : plain_engine {
+    static constexpr const char* name = "shared-mutex";
+
+    template <class Body>
+    static auto read(Body body) {
+        const std::shared_lock hold{global_lock};
+        context c;
+        return body(c);
+    }
+    template <class Body>
+    static auto update(Body body) {
+        const std::lock_guard hold{global_lock};
+        context c;
+        return body(c);
+    }
+
+private:
+    alignas(128) static inline std::shared_mutex global_lock;
 };
 
 struct mutex : locked<std::mutex> {

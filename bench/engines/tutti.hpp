@@ -58,4 +58,27 @@ struct tutti_statistics : tutti_default {
     };
 };
 
+/// The ways in which long readers can run.
+template <class Kind>
+struct tutti_reader : tutti_default {
+    static constexpr const char* name = Kind::name;
+
+    template <class Body>
+    static auto read(Body body) {
+        return ::tutti::atomically(Kind::how, body);
+    }
+};
+struct logged_kind {
+    static constexpr const char* name = "tutti-logged";
+    static constexpr ::tutti::options how{};
+};
+struct visible_kind {
+    static constexpr const char* name = "tutti-visible";
+    static constexpr ::tutti::options how{.read_only = true, .mode = ::tutti::mode::visible};
+};
+struct snapshot_kind {
+    static constexpr const char* name = "tutti-snapshot";
+    static constexpr ::tutti::options how{.mode = ::tutti::mode::snapshot};
+};
+
 }  // namespace bench

@@ -8,6 +8,7 @@ STYLES = {
     "containers": ("rate", None),
     "counter": ("rate", None),
     "libc": ("rate", None),
+    "scans": ("rate", None),
     "costs": ("time", "atomics"),
 }
 OTHERS = ("time", None)
@@ -18,6 +19,12 @@ PEERS = {
     "libc": [("tutti-libc", "irrevocable"), ("tutti-libc", "flockfile"), ("tutti-libc", "libitm")],
     "counter": [("tutti-counter", "tutti-var"), ("tutti-counter", "atomic")],
     "objects": [("tutti-objects", "tutti")],
+    "scans": [
+        ("tutti-snapshot", "tutti-logged"),
+        ("tutti-snapshot", "tutti-visible"),
+        ("tutti-snapshot", "mutex"),
+        ("tutti-snapshot", "shared-mutex"),
+    ],
 }
 PRODUCT = "tutti"
 OTHER_PEER = "libitm"
