@@ -24,30 +24,28 @@ struct render_mode {
 /// With these factors a deadline never makes an attempt stricter before the deadline is missed.
 inline constexpr tutti::deadline_tuning never_strict{.visible_factor = 1, .irrevocable_factor = 1};
 
-/// To add a mode, add an entry.
+/// To add a mode, add an entry. The modes of the paper do not promise to be read-only, because a block with this
+/// promise reads a snapshot after two restarts.
 inline constexpr std::array render_modes{
-    render_mode{"optimistic",
-                [](const deadline_goal&) {
-                    return tutti::options{.name = "snapshot", .read_only = true, .mode = tutti::mode::optimistic};
-                }},
+    render_mode{
+        "optimistic",
+        [](const deadline_goal&) { return tutti::options{.name = "snapshot", .mode = tutti::mode::optimistic}; }},
     render_mode{"visible",
-                [](const deadline_goal&) {
-                    return tutti::options{.name = "snapshot", .read_only = true, .mode = tutti::mode::visible};
-                }},
-    render_mode{"irrevocable",
-                [](const deadline_goal&) {
-                    return tutti::options{.name = "snapshot", .read_only = true, .mode = tutti::mode::irrevocable};
-                }},
+                [](const deadline_goal&) { return tutti::options{.name = "snapshot", .mode = tutti::mode::visible}; }},
+    render_mode{
+        "irrevocable",
+        [](const deadline_goal&) { return tutti::options{.name = "snapshot", .mode = tutti::mode::irrevocable}; }},
     render_mode{"adaptive",
                 [](const deadline_goal& p) {
-                    return tutti::options{.name = "snapshot", .read_only = true, .deadline = p.deadline, .qos = p.qos};
+                    return tutti::options{.name = "snapshot", .deadline = p.deadline, .qos = p.qos};
                 }},
-    render_mode{
-        "unhurried",
-        [](const deadline_goal& p) {
-            return tutti::options{
-                .name = "snapshot", .read_only = true, .deadline = p.deadline, .qos = p.qos, .tuning = &never_strict};
-        }},
+    render_mode{"unhurried",
+                [](const deadline_goal& p) {
+                    return tutti::options{
+                        .name = "snapshot", .deadline = p.deadline, .qos = p.qos, .tuning = &never_strict};
+                }},
+    render_mode{"snapshot",
+                [](const deadline_goal&) { return tutti::options{.name = "snapshot", .mode = tutti::mode::snapshot}; }},
 };
 
 }  // namespace swarm
