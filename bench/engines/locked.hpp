@@ -42,12 +42,12 @@ struct locked : plain_engine {
         return read(body);
     }
 
-private:
+protected:
     alignas(128) static inline Lock global_lock;
 };
 
 /// Readers share the lock.
-struct shared_mutex : plain_engine {
+struct shared_mutex : locked<std::shared_mutex> {
     static constexpr const char* name = "shared-mutex";
 
     template <class Body>
@@ -56,15 +56,6 @@ struct shared_mutex : plain_engine {
         context c;
         return body(c);
     }
-    template <class Body>
-    static auto update(Body body) {
-        const std::lock_guard hold{global_lock};
-        context c;
-        return body(c);
-    }
-
-private:
-    alignas(128) static inline std::shared_mutex global_lock;
 };
 
 struct mutex : locked<std::mutex> {

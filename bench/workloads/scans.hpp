@@ -1,6 +1,5 @@
 // Long readers beside short updates: one thread adds up all elements of an array, the others move units between two
-// random elements. A case counts either the scans or the updates. With one thread, that thread does what the case
-// counts, and nobody disturbs it.
+// random elements. A case counts either the scans or the updates. With one thread, the case runs only what it counts.
 #pragma once
 
 #include <memory>
