@@ -378,7 +378,9 @@ TEST_F(snapshot_test, the_child_of_a_fork_forgets_those_of_other_threads) {
 
 TEST(snapshot_errors, a_write_is_refused) {
     var<long> v{0};
-    EXPECT_NE(refusal_of([&] { atomically(snapshot, [&](tx& t) { v.set(t, 1); }); }).find("mode::snapshot writes"),
+    EXPECT_NE(refusal_of([&] {
+                  atomically(snapshot, [&](tx& t) { v.set(t, 1); });
+              }).find("the block 'snapshot' with mode::snapshot writes"),
               std::string::npos);
     EXPECT_NE(refusal_of([&] {
                   atomically(snapshot, [&](tx& t) { atomically([&](tx& n) { v.set(n, v.get(t) + 1); }); });

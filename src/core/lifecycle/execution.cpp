@@ -1,6 +1,7 @@
 #include "core/lifecycle/execution.hpp"
 
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -179,9 +180,11 @@ void execution_start(descriptor& d) {
 
 void refuse_write(const descriptor& d) {
     if (d.run.how->mode == mode::snapshot) {
-        throw usage_error{
-            "tutti: a block with mode::snapshot writes, but a snapshot can only be read; drop the mode, or write in a "
-            "block of its own"};
+        const char* const name = d.run.how->name;
+        const std::string which = name != nullptr ? "the block '" + std::string{name} + "'" : "a block";
+        throw usage_error{"tutti: " + which +
+                          " with mode::snapshot writes, but a snapshot can only be read; drop the mode, or write in a "
+                          "block of its own"};
     }
     throw usage_error{"tutti: a block that promised to be read-only writes; drop options::read_only"};
 }
