@@ -75,7 +75,7 @@ kept_values::cell* kept_values::table(std::uint32_t level) noexcept {
     cell* there = nullptr;
     if (tables_[level].compare_exchange_strong(there, static_cast<cell*>(made), std::memory_order_acq_rel))
         return static_cast<cell*>(made);
-    ::munmap(made, size);  // another writer was faster, and nobody has seen this table
+    ::munmap(made, size);  // another writer was faster, and this table was never reachable
     mapped.fetch_sub(size, std::memory_order_relaxed);
     return there;
 }
@@ -115,7 +115,8 @@ bool kept_values::find(word tag, std::uint32_t first, const word* address, word&
             const cell& c = cells[order[i]];
             const word seen = c.key.load(std::memory_order_acquire);
             if (seen == key) {
-                value = c.value.load(std::memory_order_relaxed);  // nobody replaces a cell of an announced snapshot
+                // Relaxed: writers do not replace a cell of an announced snapshot.
+                value = c.value.load(std::memory_order_relaxed);
                 return true;
             }
             if ((seen & tag_mask) != tag) return false;  // KEP1

@@ -7,8 +7,9 @@
 //   key     address / 8 (44 bits) | tag (20 bits)
 //   value
 //
-// The tag names the snapshot. A cell with an older tag is free, so nobody clears a table between two snapshots. Tables
-// are never unmapped, so a delayed writer of an earlier snapshot harms nobody (KEP3).
+// The tag names the snapshot. A cell with an older tag is free, so a table need not be cleared between two snapshots.
+// Tables stay mapped until the process ends, because a delayed writer of an earlier snapshot may still write to them
+// (KEP3).
 //
 // Invariants
 //   KEP1  Under one tag, cells are taken in the order of the search, and never given back. So a search ends at the
@@ -16,8 +17,9 @@
 //   KEP2  Under one tag, a word has one cell. The caller holds the orec of the word, and the search finds a cell that
 //       exists. Once a value has found no room, the caller keeps nothing more under that tag: otherwise a later value
 //       of the same word might find room.
-//   KEP3  Key and value change in one step. So a writer that was delayed since an earlier snapshot either finds the
-//       cell taken by a later tag, and gives up, or its exchange fails, or it takes a cell that is free for all others.
+//   KEP3  Key and value change in one step. This makes a writer harmless that was delayed since an earlier snapshot. If
+//       the writer finds a later tag in the cell, it gives up. If the cell changes meanwhile, its exchange fails. If it
+//       takes a free cell, the cell stays free for the later snapshot.
 //   KEP4  A tag is used again only after every transaction that may know the earlier use has ended (`recycle`).
 #pragma once
 

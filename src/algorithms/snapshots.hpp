@@ -4,8 +4,8 @@
 // The idea. A reader of a snapshot does not need lists of versions. It needs one value for each word that was
 // overwritten after its snapshot. So each announced reader owns a table of kept values (kept_values.hpp). The first
 // writer that overwrites a word after the snapshot puts the old value there. The table becomes free when its reader
-// ends. Systems with lists of versions are LSA-MV (Riegel, Felber, Fetzer, DISC 2006), JVSTM, and Multiverse (PPoPP
-// 2026), which also keeps versions only where a reader needs them.
+// ends. LSA-MV (Riegel, Felber, Fetzer, DISC 2006), JVSTM and Multiverse (PPoPP 2026) keep lists of versions instead.
+// Multiverse, too, keeps versions only where a reader needs them.
 //
 //   announce:  claims a slot; limit S = time + some ticks; tag += 1; generation = even;
 //              one compare-and-swap of the clock's word: time = S, one more snapshot. If the time has passed S: again
@@ -34,10 +34,10 @@
 //   SNP6  What a writer keeps is right even if its commit fails later: its old values are then still current, and the
 //         next writer of the word finds them kept. A roll-back that draws a version (undo.hpp) keeps values like a
 //         commit, because it leaves versions beyond S.
-//   SNP7  A writer may find a limit of an announcement that then fails. What it keeps for that limit is of no use, so a
-//         new try of the announcement takes a new tag.
-//   SNP8  A writer may read an older generation than limit. The tag then belongs to an earlier announcement, and nobody
-//         reads what it keeps.
+//   SNP7  A writer may find a limit of an announcement that then fails. No reader searches for what the writer keeps
+//         then, because a new try of the announcement takes a new tag.
+//   SNP8  A writer may read an older generation than limit. The tag then belongs to an earlier announcement, and no
+//         reader searches for what the writer keeps.
 //   SNP9  The snapshot contains every commit that ended before the block began, also the context's own, because S is
 //         later than all versions drawn before A.
 //   SNP10 A reader waits for locks, but owns nothing, so no cycle of waits passes through it. A commit that waits for

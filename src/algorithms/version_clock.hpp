@@ -16,7 +16,8 @@
 //              immediately if it finds many versions of other descriptors. Then no descriptor defers during a pause,
 //              whose length doubles each time. The switch back to counting moves the time.
 //   snapshots    While a snapshot is announced (snapshots.hpp), bit 0 is clear. A commit uses time + 1 without storing
-//              it, as in deferred mode, keeps what it overwrites, and validates.
+//              it, as in deferred mode, keeps what it overwrites, and validates. An announcement moves the time by
+//              some ticks.
 //
 // Why snapshots are opaque. Let p be the instant at which a committing transaction holds all its locks, just before it
 // draws its version; order committed writers by p. A snapshot's bound is sampled at s.
